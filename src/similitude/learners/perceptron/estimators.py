@@ -18,7 +18,6 @@ from similitude.learners.perceptron.training import (
     MistakeBound,
     MulticlassRule,
     PerceptronTraining,
-    Rule,
     check_finite,
     lengthening,
     mistake_bound,
@@ -212,7 +211,7 @@ class KernelPerceptron(StreamClassifier):
             check_integer("budget", self.budget)
         check_choice("tie", self.tie, ("le0", "ge0"))
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> MulticlassRule:
         if len(self.classes_) > 2:
             return MulticlassRule(len(self.classes_), self.tie)
         return BinaryRule(self.tie)
@@ -237,7 +236,9 @@ class KernelPerceptron(StreamClassifier):
             self.support_ = self.n_seen_ + batch
         examples = EncodedExamples(k, self._support, self._engine, names)
         targets = rule.targets(codes)
-        training = PerceptronTraining(examples, targets, rule, self._weights, self._moments, self.budget)
+        training = PerceptronTraining(examples, targets, rule, self.budget)
+        training.weights[: training.first] = self._weights
+        training.moments[: training.first] = self._moments
         training.time = self._time
         training.squared_length = self._squared_length
         kept = training.run(epochs).remembered()

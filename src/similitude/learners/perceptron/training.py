@@ -18,45 +18,6 @@ from similitude.support import ESTIMATE, NONE, Result, pairs_at
 from similitude.theory import perceptron_mistakes
 
 
-class BinaryRule:
-    """Two classes: update where y times the score is at most (if `strict`, below) a threshold; see `wrong` for ties."""
-
-    outputs: tuple[int, ...] = ()
-    """The shape of an example's scores: () for one score, (k,) for one per class."""
-
-    def __init__(self, tie: str = "le0", threshold: float = 0.0, strict: bool = False) -> None:
-        self.tie = tie
-        self.threshold = threshold
-        self.strict = strict
-
-    def targets(self, codes: np.ndarray) -> np.ndarray:
-        """Return class numbers as this rule takes them."""
-        return np.where(codes == 1, 1.0, -1.0)
-
-    def wrong(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return which examples cause an update, given their scores."""
-        if self.tie == "ge0":
-            return (scores >= 0) != (y > 0)
-        margins = y * scores
-        return margins < self.threshold if self.strict else margins <= self.threshold
-
-    def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the weight that each example gets in an update."""
-        return y
-
-    def margins(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the signed margin of each score; negative where it is wrong."""
-        return y * scores
-
-    def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Process examples in turn, given their kernel and scores, which change; return updates and weights."""
-        if self.tie == "ge0":
-            return _learn_in_turn(self, K, y, scores)
-        K = np.ascontiguousarray(K if K.dtype == np.float32 else K.astype(np.float64, copy=False))
-        which = np.flatnonzero(perceptron_pass(K, y, scores, self.threshold, self.strict))
-        return which, y[which]
-
-
 class MulticlassRule:
     """Several classes: add the example to its class, and subtract it from the class with the largest other score.
 
@@ -64,22 +25,25 @@ class MulticlassRule:
     tie) is wrong.
     """
 
+    outputs: tuple[int, ...]
+    """The shape of an example's scores: () for one score, (k,) for one per class."""
+
     def __init__(self, k: int, tie: str) -> None:
         self.outputs = (k,)
         self.tie = tie
 
     def targets(self, codes: np.ndarray) -> np.ndarray:
-        """Return the class numbers."""
+        """Return class numbers as this rule takes them."""
         return codes
 
     def wrong(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return which examples cause an update."""
+        """Return which examples cause an update, given their scores."""
         if self.tie == "ge0":
             return scores.argmax(axis=1) != y
         return self.margins(scores, y) <= 0
 
     def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return +1 for the true class and -1 for the strongest other one, the first on a tie."""
+        """Return the weights of each example in an update: -1 for the strongest other class, the first on a tie."""
         steps = np.zeros(scores.shape)
         i = np.arange(len(y))
         steps[i, _others(scores, y).argmax(axis=1)] = -1.0
@@ -87,31 +51,63 @@ class MulticlassRule:
         return steps
 
     def margins(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the lead of the true class over the strongest other one."""
+        """Return the lead of the true class over the strongest other one; negative where it is wrong."""
         return np.asarray(scores[np.arange(len(y)), y] - _others(scores, y).max(axis=1))
 
     def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Process examples in turn; see `BinaryRule.learn`."""
-        return _learn_in_turn(self, K, y, scores)
+        """Process examples in turn, given their kernel and scores, which change; return updates and weights."""
+        which: list[int] = []
+        taken = [np.empty((0, *self.outputs))]
+        start = 0
+        while True:
+            wrong = self.wrong(scores[start:], y[start:])
+            if not wrong.any():
+                return np.array(which, np.intp), np.concatenate(taken)
+            i = start + int(wrong.argmax())
+            step = self.steps(scores[i : i + 1], y[i : i + 1])
+            scores[i + 1 :] += np.multiply.outer(K[i + 1 :, i], step[0])
+            which.append(i)
+            taken.append(step)
+            start = i + 1
 
 
-Rule = BinaryRule | MulticlassRule
+class BinaryRule(MulticlassRule):
+    """Two classes: update where y times the score is at most (if `strict`, below) a threshold; see `wrong` for ties."""
 
+    outputs = ()
 
-def _learn_in_turn(rule: Rule, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    which: list[int] = []
-    taken = [np.empty((0, *rule.outputs))]
-    start = 0
-    while True:
-        wrong = rule.wrong(scores[start:], y[start:])
-        if not wrong.any():
-            return np.array(which, np.intp), np.concatenate(taken)
-        i = start + int(wrong.argmax())
-        step = rule.steps(scores[i : i + 1], y[i : i + 1])
-        scores[i + 1 :] += np.multiply.outer(K[i + 1 :, i], step[0])
-        which.append(i)
-        taken.append(step)
-        start = i + 1
+    def __init__(self, tie: str = "le0", threshold: float = 0.0, strict: bool = False) -> None:
+        self.tie = tie
+        self.threshold = threshold
+        self.strict = strict
+
+    def targets(self, codes: np.ndarray) -> np.ndarray:
+        """Return -1 and +1."""
+        return np.where(codes == 1, 1.0, -1.0)
+
+    def wrong(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return which examples cause an update."""
+        if self.tie == "ge0":
+            return (scores >= 0) != (y > 0)
+        if self.strict:
+            return y * scores < self.threshold
+        return y * scores <= self.threshold
+
+    def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the weight that each example gets in an update."""
+        return y
+
+    def margins(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the signed margin of each score."""
+        return y * scores
+
+    def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Process examples in turn, in a compiled loop unless ties count for the positive class."""
+        if self.tie == "ge0":
+            return super().learn(K, y, scores)
+        K = np.ascontiguousarray(K if K.dtype == np.float32 else K.astype(np.float64, copy=False))
+        which = np.flatnonzero(perceptron_pass(K, y, scores, self.threshold, self.strict))
+        return which, y[which]
 
 
 def _others(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -178,13 +174,7 @@ class PerceptronTraining:
     """
 
     def __init__(
-        self,
-        examples: EncodedExamples,
-        y: np.ndarray,
-        rule: BinaryRule | MulticlassRule,
-        weights: np.ndarray | None = None,
-        moments: np.ndarray | None = None,
-        budget: int | None = None,
+        self, examples: EncodedExamples, y: np.ndarray, rule: MulticlassRule, budget: int | None = None
     ) -> None:
         self.examples = examples
         self.y = y  # of the examples that are not remembered from earlier batches
@@ -193,9 +183,6 @@ class PerceptronTraining:
         self.first = len(examples) - len(y)
         self.weights = np.zeros((len(examples), *rule.outputs))
         self.moments = np.zeros_like(self.weights)
-        if weights is not None and moments is not None:
-            self.weights[: self.first] = weights
-            self.moments[: self.first] = moments
         self.time = 0
         self.squared_length = self.longest = self.least = 0.0
         self.order = dict.fromkeys(range(self.first))  # examples with a weight, by the time of their last mistake
@@ -206,8 +193,14 @@ class PerceptronTraining:
     def run(self, epochs: int, until_clean: bool = False) -> PerceptronTraining:
         """Pass over the batch several times; after a clean epoch nothing changes any more."""
         n = len(self.y)
+        size = SCORED_EXAMPLES if self.budget is None else 512  # an example that is forgotten changes all later scores
         for epoch in range(1, epochs + 1):
-            self._epoch()
+            self.mistakes.append(0)
+            self.least = np.inf
+            with np.errstate(over="ignore", invalid="ignore"):
+                for start in range(0, n, size):
+                    self._chunk(slice(start, min(start + size, n)))
+            self.time += n
             left = 20 if until_clean else epochs - epoch  # about as many are expected until an epoch is clean
             if self.clean and not until_clean:
                 self.mistakes += [0] * left
@@ -237,15 +230,6 @@ class PerceptronTraining:
         if self.budget is None:
             which.sort()
         return which
-
-    def _epoch(self) -> None:
-        self.mistakes.append(0)
-        self.least = np.inf
-        size = SCORED_EXAMPLES if self.budget is None else 512  # an example that is forgotten changes all later scores
-        with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, len(self.y), size):
-                self._chunk(slice(start, min(start + size, len(self.y))))
-        self.time += len(self.y)
 
     def _chunk(self, part: slice) -> None:
         which = np.array(list(self.order), np.intp)
@@ -357,7 +341,7 @@ def no_bound(reason: str) -> MistakeBound:
 def mistake_bound(
     examples: EncodedExamples,
     problems: list[np.ndarray],
-    rule: Rule,
+    rule: MulticlassRule,
     attained: list[float | None],
     most: Callable[[float, float], int] = perceptron_mistakes,
 ) -> MistakeBound:
@@ -380,7 +364,7 @@ def mistake_bound(
 
 
 def known_margin(
-    examples: EncodedExamples, y: np.ndarray, rule: Rule, attained: float | None
+    examples: EncodedExamples, y: np.ndarray, rule: MulticlassRule, attained: float | None
 ) -> tuple[float | None, str]:
     """Return the larger of the attained margin and that of a separator sought here, and its origin."""
     pairs = len(examples) * max(1, sum(rule.outputs) - 1)
@@ -398,7 +382,7 @@ def known_margin(
     return attained, OWN
 
 
-def _sought_margin(examples: EncodedExamples, y: np.ndarray, rule: Rule) -> float:
+def _sought_margin(examples: EncodedExamples, y: np.ndarray, rule: MulticlassRule) -> float:
     """Return the margin of a separator by a margin perceptron, a third of the largest or more; 0 if none is found.
 
     Several classes become one binary problem with positive examples only, by Kesler's construction.
