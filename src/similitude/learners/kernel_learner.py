@@ -33,6 +33,8 @@ from similitude.scikit import (
     ScoreClassifier,
     SimilarityEstimator,
     all_or_nothing,
+    check_labels,
+    class_codes,
     demand_valid,
     proven,
     refuse_known,
@@ -46,6 +48,18 @@ from similitude.validity import Validity, check_gram
 
 class KernelLearner(SimilarityEstimator):
     """A learner whose model is a weighted sum of similarities to the training objects with a nonzero coefficient."""
+
+    classes_: np.ndarray
+
+    def _labeled(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Return validated objects and their class numbers; set ``classes_``."""
+        X = self._checked(X, reset=True)
+        self.classes_, codes = check_labels(self, X, y)
+        return X, codes
+
+    def _signs(self, codes: np.ndarray) -> np.ndarray:
+        """Return -1.0 and +1.0: one column for two classes, one column per class for several."""
+        return class_codes(codes, len(self.classes_)).astype(np.float64)
 
     def _keep(self, X: Any, A: Encoding, coefficients: np.ndarray) -> None:
         """Keep the objects with a nonzero coefficient, given coefficients of shape (n,) or (n, outputs)."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from similitude.compute import Encoding, count, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import StreamClassifier, StreamLearner, leads
-from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_choice, check_integer, check_nonnegative, check_positive
 
@@ -153,8 +153,7 @@ class OnlineKernelClassifier(StreamClassifier, OnlineLearner):
         """
         self._check_params()
         self._refuse_precomputed("fit")
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         self._learn_batch(*self._begin_stream(X), codes)
         return self
 

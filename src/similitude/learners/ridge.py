@@ -20,10 +20,8 @@ from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
     check_class_weights,
-    check_labels,
     check_targets,
     check_weights,
-    class_codes,
     class_weights,
     tensors_for_tensors,
 )
@@ -259,14 +257,12 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
             Weights of the squared errors; an integer is the same as repetition (for a given `lam`).
         """
         self._lams()
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         weights = check_weights(sample_weight, len(codes))
         weights = weights * class_weights(self.class_weight, self.classes_, np.bincount(codes, weights))[codes]
         check_class_weights(self.classes_, codes, weights)
         plan = self._planned(X, y, weights)
-        signs = class_codes(codes, len(self.classes_)).astype(np.float64)
-        self._learn(X, without_single_column(signs), weights, sample_weight, plan)
+        self._learn(X, without_single_column(self._signs(codes)), weights, sample_weight, plan)
         return self
 
     def _targets_in_words(self, y: Any) -> str:

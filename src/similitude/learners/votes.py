@@ -17,7 +17,6 @@ from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
     check_class_weights,
-    check_labels,
     check_weights,
     tensors_for_tensors,
     whole_gram,
@@ -47,8 +46,7 @@ class BaseVote(ClassifierMixin, KernelLearner):
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return the objects, their class numbers and their weights; set ``classes_`` and ``totals_``."""
         _ = self._engine  # validated before the first call of a similarity
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         counts = check_weights(sample_weight, len(codes))
         self.totals_ = np.bincount(codes, counts)
         check_class_weights(self.classes_, codes, counts)

@@ -23,14 +23,7 @@ from similitude.learners.perceptron.training import (
     mistake_bound,
     no_bound,
 )
-from similitude.scikit import (
-    ScoreClassifier,
-    all_or_nothing,
-    check_labels,
-    class_codes,
-    demand_kernel_on,
-    tensors_for_tensors,
-)
+from similitude.scikit import ScoreClassifier, all_or_nothing, demand_kernel_on, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import check_choice, check_integer
 from similitude.theory import margin_perceptron_updates
@@ -152,8 +145,7 @@ class KernelPerceptron(StreamClassifier):
         y : sequence of labels
         """
         self._check_params()
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         training = self._train(*self._begin_stream(X), codes, int(self.epochs))
         self.mistakes_per_epoch_ = training.mistakes
         if np.isnan(training.squared_length):
@@ -352,15 +344,14 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         """
         if self.epochs is not None:
             check_integer("epochs", self.epochs, 1, MOST_EPOCHS)
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         k, X, A = self._start(X, kernel=True)
         lengths = _lengths(k, A)
         examples = EncodedExamples(k.normalized(), (A, 1 / lengths), self._engine, np.arange(len(codes)))
         rounding = 1e-5 if itemsize(A) == 4 else 1e-10
         rule = BinaryRule(threshold=1.0 - rounding, strict=True)
         runs = []
-        for signs in class_codes(codes, len(self.classes_)).astype(np.float64).T:
+        for signs in self._signs(codes).T:
             training = PerceptronTraining(examples, np.ascontiguousarray(signs), rule)
             runs.append(training.run(int(self.epochs or MAX_EPOCHS), until_clean=self.epochs is None))
         margins = [run.margin for run in runs]

@@ -23,10 +23,8 @@ from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
     check_class_weights,
-    check_labels,
     check_targets,
     check_weights,
-    class_codes,
     tensors_for_tensors,
 )
 from similitude.support import check_integer, check_positive, is_integer
@@ -211,11 +209,9 @@ class RepresenterClassifier(ScoreClassifier, Representer):
             Weights of the mean loss.
         """
         self._check_params()
-        X = self._checked(X, reset=True)
-        self.classes_, numbers = check_labels(self, X, y)
-        check_class_weights(self.classes_, numbers, check_weights(sample_weight, len(numbers)))
-        signs = class_codes(numbers, len(self.classes_)).astype(np.float64)
-        self._learn(X, without_single_column(signs), sample_weight)
+        X, codes = self._labeled(X, y)
+        check_class_weights(self.classes_, codes, check_weights(sample_weight, len(codes)))
+        self._learn(X, without_single_column(self._signs(codes)), sample_weight)
         return self
 
     @tensors_for_tensors

@@ -211,7 +211,7 @@ def solve(
         moving = beta[working]
         low = problem.low[working]
         high = problem.high[working]
-        block = _among(K, problem.example[working])
+        block = K.square(problem.example[working])
         most = 50 * len(working)  # then all residuals are updated
         steps += smo(block, residual[working], moving, low, high, inner_tolerance, most, problem.keep_sum)
         _update(residual, problem, K, moving - beta[working], working)
@@ -235,16 +235,6 @@ def solve(
             break  # even the worst violators bring no gain
         keep_free = gains
     return beta, residual, intercept, rounds
-
-
-def _among(K: KernelRows, examples: np.ndarray) -> np.ndarray:
-    """Return the block of K between variables of these examples; two variables may share one."""
-    each, first, place = np.unique(examples, return_index=True, return_inverse=True)
-    if len(each) == len(examples):
-        return K.square(examples)
-    order = np.argsort(first)
-    place = np.argsort(order)[place]
-    return np.ascontiguousarray(K.square(each[order])[np.ix_(place, place)])
 
 
 def _update(residual: np.ndarray, problem: BoxProblem, K: KernelRows, moved: np.ndarray, variables: np.ndarray) -> None:

@@ -23,7 +23,6 @@ from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
     check_class_weights,
-    check_labels,
     check_targets,
     check_weights,
     class_weights,
@@ -112,8 +111,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
             Multiplies C for each example.
         """
         check_flag("fit_intercept", self.fit_intercept)
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         each = class_weights(self.class_weight, self.classes_, np.bincount(codes))
         weights = check_weights(sample_weight, len(codes)) * each[codes]
         check_class_weights(self.classes_, codes, weights)

@@ -16,14 +16,7 @@ from similitude.learners.representer.minimization import Risk, minimize_dual
 from similitude.learners.representer.spans import GramSpan
 from similitude.learners.svm.dual import KernelRows
 from similitude.linear import Hinge
-from similitude.scikit import (
-    CHECKED_OBJECTS,
-    ScoreClassifier,
-    all_or_nothing,
-    check_labels,
-    class_codes,
-    tensors_for_tensors,
-)
+from similitude.scikit import CHECKED_OBJECTS, ScoreClassifier, all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import Guarantee, Premise, brief, check_integer, check_positive, generator, rounded_up
 
@@ -128,11 +121,10 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
             mu *= 2
         if self.n_iter is not None:
             check_integer("n_iter", self.n_iter, 1, 10**9)  # the example of each step is drawn in advance
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         drawn = self._drawn(order, len(codes))
         k, X, A = self._start(X, self.random_state, kernel=True)
-        signs = class_codes(codes, len(self.classes_)).astype(np.float64)
+        signs = self._signs(codes)
         radius = float(np.asarray(k.diagonal(A), dtype=np.float64).max())
         visited, steps = np.unique(drawn, return_inverse=True)
         dtype = np.dtype(f"float{8 * itemsize(A)}")
