@@ -94,13 +94,13 @@ class DistanceClusters(ClusterMixin, SimilarityEstimator):
     similarity: Any
     distance: str
 
-    def _checked_objects(self, X: Any) -> Any:
-        """Validate the objects, and how distances follow from the similarity, before it is called."""
+    def _checked_objects(self, X: Any) -> tuple[Any, int]:
+        """Validate the objects, and how distances follow from the similarity, before it is called; count them."""
         X = self._checked(X, reset=True)
         check_choice("distance", self.distance, DISTANCES)
         if self.distance == "kernel" and not (self._is_automatic or self._precomputed):
             refuse_known(as_similarity(self.similarity))
-        return X
+        return X, check_objects(X)
 
     def _keep(self, X: Any, A: Encoding, which: np.ndarray, distances: Distances) -> None:
         """Keep the objects from which distances of new ones are computed."""
@@ -238,8 +238,7 @@ class SimilarityLinkage(DistanceClusters):
         X : sequence of objects, at least two
         y : ignored
         """
-        X = self._checked_objects(X)
-        n = check_objects(X)
+        X, n = self._checked_objects(X)
         check_choice("method", self.method, ("single", "complete", "average", "weighted", *EUCLIDEAN))
         if (self.n_clusters is None) == (self.distance_threshold is None):
             raise ValueError("give either n_clusters or distance_threshold, and None for the other")
@@ -356,8 +355,7 @@ class SimilarityDensityClusters(DistanceClusters):
         X : sequence of objects
         y : ignored
         """
-        X = self._checked_objects(X)
-        n = check_objects(X)
+        X, n = self._checked_objects(X)
         if self.eps is not None:
             check_positive("eps", self.eps, otherwise="None")
         check_at_most("min_samples", self.min_samples, n)

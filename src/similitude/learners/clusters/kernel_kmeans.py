@@ -126,16 +126,29 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         try:
             with self._engine.linear_algebra(f"k-means of {n:,} objects"):
                 if m is None:
-                    self._fit_all(k, X, A, weights, rng)
+                    found, coefficients, beyond, unit = self._of_all(k, X, A, weights, rng)
                 else:
-                    self._fit_landmarks(k, X, A, weights, rng, m)
+                    found, coefficients, beyond, unit = self._of_landmarks(k, X, A, weights, rng, m)
         except NotAKernelError as error:
             advice = "SimilarityKMedoids finds clusters by any similarity."
             raise NotAKernelError(f"{error.problem} {advice}", error.witness) from None
+        self._keep(X, A, coefficients)
+        with np.errstate(over="ignore"):
+            self.inertia_ = float((found.inertia + beyond) * unit)
+            self.center_norms_ = found.norms * unit
+        self.labels_ = found.labels
+        self.n_iter_ = found.n_iter
         self._lengths = SquaredLengths(k, A) if self._precomputed else None
+        filled = len(np.unique(found.labels))
+        if filled < self.n_clusters:
+            problem = f"only {filled} of {self.n_clusters} clusters have members: X holds no more distinct objects"
+            warnings.warn(problem, ConvergenceWarning, stacklevel=3)
         return self
 
-    def _fit_all(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
+    def _of_all(
+        self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator
+    ) -> tuple[Clustering, np.ndarray, float, float]:
+        """Return clusters, coefficients of the centers, what the inertia leaves out, and the unit of squares."""
         objects = Objects(k, X, A, np.arange(len(weights)), self._engine)
         K, eps, self.validity_ = objects.gram()
         unit = unit_of(as_numpy(K.diagonal()))
@@ -146,14 +159,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         worst = int(found.squares.argmin())
         if found.squares[worst] < -np.sqrt(eps) * float(space.lengths.max()):
             objects.refuse_negative(coefficients[:, found.labels[worst]] - (np.arange(len(weights)) == worst))
-        self._keep(X, A, coefficients)
-        self._set_figures(found, found.inertia, unit)
+        return found, coefficients, 0.0, unit
 
-    def _fit_landmarks(
+    def _of_landmarks(
         self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator, m: int
-    ) -> None:
-        n = len(weights)
-        check_fits(n, m, 8, self._engine)
+    ) -> tuple[Clustering, np.ndarray, float, float]:
+        """Return the same in the span of landmarks."""
+        check_fits(len(weights), m, 8, self._engine)
         projection = ProjectionMap(
             k, n_components=m, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
         ).fit(X)
@@ -164,12 +176,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         space = FeatureInnerProducts(F)
         found = self._best(space, weights, rng)
         centers = as_numpy(F.T @ beside(found.shares(weights), F))
-        coefficients = np.zeros((n, self.n_clusters))
+        coefficients = np.zeros((len(weights), self.n_clusters))
         coefficients[projection.landmark_indices_] = solve_triangular(projection.factor_, centers) * np.sqrt(unit)
         beyond = squared_lengths(k, A) / unit - as_numpy(space.lengths)
         self.validity_ = projection.validity_
-        self._keep(X, A, coefficients)
-        self._set_figures(found, found.inertia + float(weights @ np.maximum(beyond, 0.0)), unit)
+        return found, coefficients, float(weights @ np.maximum(beyond, 0.0)), unit
 
     @tensors_for_tensors
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
@@ -181,20 +192,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             self._note_cpu("Lloyd's iterations were done")
         runs = (Clustering(space, weights, self.n_clusters, rng, self.max_iter, self.tol) for _ in range(self.n_init))
         return min(runs, key=lambda found: found.inertia)
-
-    def _set_figures(self, found: Clustering, inertia: float, unit: float) -> None:
-        with np.errstate(over="ignore"):
-            self.inertia_ = float(inertia * unit)
-            self.center_norms_ = found.norms * unit
-        self.labels_ = found.labels
-        self.n_iter_ = found.n_iter
-        filled = len(np.unique(found.labels))
-        if filled < self.n_clusters:
-            warnings.warn(
-                f"only {filled} of {self.n_clusters} clusters have members: X holds no more distinct objects",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
 
     @property
     def _n_features_out(self) -> int:

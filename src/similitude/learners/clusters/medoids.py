@@ -322,8 +322,7 @@ class SimilarityKMedoids(DistanceClusters):
         X : sequence of objects
         y : ignored
         """
-        X = self._checked_objects(X)
-        n = check_objects(X)
+        X, n = self._checked_objects(X)
         for name in ("n_init", "max_iter"):
             check_integer(name, getattr(self, name))
         least = 1  # the number of clusters that is asked for, 1 if it is to be chosen
