@@ -43,15 +43,10 @@ if TYPE_CHECKING:
     from similitude.landmarks.rules import Pool
 
 FEWEST = 16
-MOST = 256
-"""Proposals in a block: enough to notice an asymmetric similarity, few enough to stay in the cache."""
-
+"""Proposals in the first block, and at least if they are cheap: enough to notice an asymmetric similarity."""
 
 ROUNDING = 64
 """A residual below this times eps (1 + sqrt(pivots)) K(x, x) is rounding: errors of one pivot after another add up."""
-
-WITNESS_PIVOTS = 200
-"""Pivots at most among which a counterexample is sought."""
 
 
 def draw(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -75,7 +70,8 @@ def sample(weights: Nearest | Residual, n: int, rng: np.random.Generator, block:
         rate = len(accepted) / size
         # a tenth of the kernel values spent on columns may be spent on the Gram matrices of proposals
         cheap = max(FEWEST, int(0.1 * len(weights.current) * rate))
-        size = block or max(1, min(math.ceil(left / rate), 2 * size, MOST, cheap))
+        # more than 256 would not stay in the cache
+        size = block or max(1, min(math.ceil(left / rate), 2 * size, 256, cheap))
     return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
 
 
@@ -288,7 +284,8 @@ class Residual:
             return
         F = self.factor[:, : len(self.pivots)].astype(np.float64)
         nearest = solve_triangular(F[self.pivots].T, F[negative[0]])
-        most = np.argsort(-np.abs(nearest) * np.sqrt(self.exact.diagonal[self.pivots]))[:WITNESS_PIVOTS]
+        # a counterexample is sought among few pivots
+        most = np.argsort(-np.abs(nearest) * np.sqrt(self.exact.diagonal[self.pivots]))[:200]
         refuse(self.pool, np.append(self.pivots[most], negative))
 
 

@@ -25,11 +25,7 @@ from similitude.support import PairError, brief, pairs_at
 
 
 def leverage(pool: Pool, n: int) -> np.ndarray:
-    """Draw without replacement, with probabilities proportional to approximate ridge leverage scores.
-
-    See `ridge_leverage`. Objects of score zero add nothing and are never drawn, so fewer than `n` may be
-    returned.
-    """
+    """Draw without replacement by `ridge_leverage`; objects of score zero add nothing and are never drawn."""
     scores, _ = ridge_leverage(pool, n)
     able = np.flatnonzero(scores)
     if not len(able):
@@ -60,63 +56,45 @@ def ridge_leverage(pool: Pool, s: int) -> tuple[np.ndarray, float]:
     sizes = [pool.n]
     while sizes[-1] > s:
         sizes.append(math.ceil(sizes[-1] / 2))
-    sample = _Sample(order[: sizes[-1]], np.ones(sizes[-1]))
+    oversampling = max(1.0, math.log(s))
+    rank = math.ceil(s / (4 * oversampling))
+    sampled = order[: sizes[-1]]
+    probabilities = np.ones(sizes[-1])
     for size in sizes[-2:0:-1]:
         candidates = order[:size]
-        scores, _ = sample.scores(exact, candidates, rows(pool.encoding, candidates), s)
-        sample = _Sample.drawn(candidates, scores, s, pool.rng)
-    return sample.scores(exact, np.arange(pool.n), pool.encoding, s)
+        scores, _ = _scores(exact, candidates, sampled, probabilities, rank)
+        probabilities = np.minimum(1.0, scores * oversampling)
+        among = np.flatnonzero(pool.rng.random(size) < probabilities)
+        if not len(among):  # by chance
+            probabilities = np.full(size, s / size)
+            among = pool.rng.choice(size, s, replace=False)
+        sampled = candidates[among]
+        probabilities = probabilities[among]
+    return _scores(exact, np.arange(pool.n), sampled, probabilities, rank)
 
 
-@dataclass(frozen=True)
-class _Sample:
-    """Objects that stand for a larger set, and the probability that each had to be among them."""
-
-    positions: np.ndarray
-    probabilities: np.ndarray
-
-    @classmethod
-    def drawn(cls, candidates: np.ndarray, scores: np.ndarray, s: int, rng: np.random.Generator) -> _Sample:
-        """Draw about s candidates independently by their scores; if by chance none is drawn, uniformly."""
-        probabilities = np.minimum(1.0, scores * _oversampling(s))
-        among = np.flatnonzero(rng.random(len(candidates)) < probabilities)
-        if not len(among):
-            probabilities = np.full(len(candidates), s / len(candidates))
-            among = rng.choice(len(candidates), s, replace=False)
-        return cls(candidates[among], probabilities[among])
-
-    def scores(self, exact: Exactness, candidates: np.ndarray, A: Encoding, s: int) -> tuple[np.ndarray, float]:
-        """Return the scores of the candidates, whose encoding is `A`, as this sample sees them, and the ridge."""
-        pool = exact.pool
-        left = exact.diagonal[candidates]
-        values, vectors = self._eigen(exact)
-        ridge = _ridge(values, math.ceil(s / (4 * _oversampling(s))), exact)
-        solved = vectors / np.sqrt(self.probabilities)[:, None] / np.sqrt(values + ridge)
-        with pairs_at(candidates, self.positions):
-            for strip, K in pool.similarity.blocks(A, rows(pool.encoding, self.positions), pool.engine).rows():
-                left[strip] -= ((np.asarray(K) @ solved) ** 2).sum(axis=1)
-        negative = exact.impossible(left, exact.diagonal[candidates])
-        if negative is not None:
-            refuse(pool, np.append(self.positions, candidates[negative]))
-        return np.clip(left / ridge, 0.0, 1.0), ridge
-
-    def _eigen(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray]:
-        """Return the eigenvalues of S'KS from the smallest, negative rounding as zero, and its eigenvectors."""
-        weights = 1 / np.sqrt(self.probabilities)
-        values, vectors = eigh(exact.gram(self.positions) * weights[:, None] * weights)
-        if exact.impossible(values[:1], np.abs(values).max(keepdims=True)) is not None:
-            refuse(exact.pool, self.positions)
-        return np.maximum(values, 0.0), vectors
-
-
-def _ridge(eigenvalues: np.ndarray, rank: int, exact: Exactness) -> float:
-    """Return the sum of all but the `rank` largest eigenvalues, divided by `rank` and kept away from zero."""
+def _scores(
+    exact: Exactness, candidates: np.ndarray, sampled: np.ndarray, probabilities: np.ndarray, rank: int
+) -> tuple[np.ndarray, float]:
+    """Return the scores of the candidates as objects sampled with these probabilities see them, and the ridge."""
+    pool = exact.pool
+    weights = 1 / np.sqrt(probabilities)
+    values, vectors = eigh(exact.gram(sampled) * weights[:, None] * weights)
+    if exact.impossible(values[:1], np.abs(values).max(keepdims=True)) is not None:
+        refuse(pool, sampled)
+    values = np.maximum(values, 0.0)  # negative ones are rounding
     smallest = math.sqrt(exact.eps) * float(np.abs(exact.diagonal).mean())
-    return max(float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum()) / rank, smallest) or 1.0
-
-
-def _oversampling(s: int) -> float:
-    return max(1.0, math.log(s))
+    ridge = max(float(values[: max(0, len(values) - rank)].sum()) / rank, smallest) or 1.0
+    solved = vectors * weights[:, None] / np.sqrt(values + ridge)
+    left = exact.diagonal[candidates]
+    A = rows(pool.encoding, candidates)
+    with pairs_at(candidates, sampled):
+        for strip, K in pool.similarity.blocks(A, rows(pool.encoding, sampled), pool.engine).rows():
+            left[strip] -= ((np.asarray(K) @ solved) ** 2).sum(axis=1)
+    negative = exact.impossible(left, exact.diagonal[candidates])
+    if negative is not None:
+        refuse(pool, np.append(sampled, candidates[negative]))
+    return np.clip(left / ridge, 0.0, 1.0), ridge
 
 
 @dataclass(frozen=True)
@@ -169,13 +147,10 @@ def refuse_function(landmarks: Any) -> None:
 
 
 def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
-    """Choose landmarks by a rule in `RULES`: n, or fewer if the rule finds that no further object would add anything.
-
-    Return their positions in the order chosen.
+    """Return the positions of n landmarks in the order chosen; fewer if the rule finds that no other adds anything.
 
     >>> from similitude.compute.engines import LocalEngine
     >>> from similitude.kernels import Linear
-    >>> from similitude.landmarks.rules import Pool, choose
     >>> X = np.array([[1., 0.], [2., 0.], [0., 0.], [0., 3.]])  # a plane: two landmarks span it
     >>> pool = Pool(Linear(), X, LocalEngine(), None, np.random.default_rng(0))
     >>> len(choose("rpcholesky", pool, 4))
@@ -207,9 +182,15 @@ def stratified(pool: Pool, n: int) -> np.ndarray:
     """
     if pool.labels is None:
         raise ValueError("landmarks='stratified' needs labels: pass y to fit, or use landmarks='uniform'")
-    codes = _codes(np.asarray(pool.labels))
-    if len(codes) != pool.n:
-        raise ValueError(f"there are {pool.n:,} objects but {len(codes):,} labels")
+    labels = np.asarray(pool.labels)
+    if labels.ndim != 1:
+        raise ValueError(f"landmarks='stratified' needs one label per object, got an array of shape {labels.shape}")
+    if len(labels) != pool.n:
+        raise ValueError(f"there are {pool.n:,} objects but {len(labels):,} labels")
+    if labels.dtype == object:  # any hashable values
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+        labels = np.array([numbers[label] for label in labels])
+    codes = np.unique(labels, return_inverse=True)[1]
     sizes = np.bincount(codes)
     shares = _shares(sizes, n, pool.rng)
     shuffled = pool.rng.permutation(pool.n)
@@ -217,16 +198,6 @@ def stratified(pool: Pool, n: int) -> np.ndarray:
     place = np.empty_like(order)
     place[order] = np.arange(pool.n) - (np.cumsum(sizes) - sizes)[codes[shuffled[order]]]
     return shuffled[place < shares[codes[shuffled]]]
-
-
-def _codes(labels: np.ndarray) -> np.ndarray:
-    """Return the class number of each object; labels may be any hashable values."""
-    if labels.ndim != 1:
-        raise ValueError(f"landmarks='stratified' needs one label per object, got an array of shape {labels.shape}")
-    if labels.dtype != object:
-        return np.unique(labels, return_inverse=True)[1]
-    seen: dict[Any, int] = {}
-    return np.array([seen.setdefault(label, len(seen)) for label in labels])
 
 
 def _shares(sizes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -302,13 +273,6 @@ def check_positions(indices: Any, n: int, name: str = "landmark_indices", otherw
 class Reservoir:
     """At most `size` objects of a stream, uniform among all subsets of that size (Vitter 1985, algorithm R).
 
-    Parameters
-    ----------
-    size : int
-    rng : Generator
-
-    Examples
-    --------
     >>> kept = Reservoir(2, np.random.default_rng(0))
     >>> for batch in (["a", "b", "c"], ["d"]):
     ...     kept.add(batch)
