@@ -41,11 +41,9 @@ from similitude.landmarks.guarantees import (
 )
 from similitude.landmarks.pivots import draw
 from similitude.landmarks.projection import (
-    DOUBLE,
     EXAMINED,
     PROJECTION,
     SIMILARITIES,
-    SINGLE,
     Factor,
     Representation,
     choose_representation,

@@ -12,8 +12,6 @@ from similitude.compute.engines import Engine
 from similitude.landmarks import (
     COMPACT,
     DEFAULT,
-    DOUBLE,
-    SINGLE,
     WIDE,
     Ask,
     Factor,
@@ -125,10 +123,8 @@ class ProjectionMap(LandmarkedMap):
         m = len(chosen)
         check_fits(m, m, 8, self._engine)
         M = self._landmark_gram(k, chosen)
-        # A squared length below this precision is rounding: of the factorization, or of K(x, l) in single precision.
-        precision = max(m * DOUBLE, SINGLE if itemsize(chosen.encoding) == 4 else 0.0)
-        factor = factorize(M, precision * max(float(M.diagonal().max()), 0.0))
-        if factor.residual > 16 * precision * float(np.abs(M).max(initial=0.0)):
+        factor = factorize(M, itemsize(chosen.encoding) == 4)
+        if factor.residual:
             self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(m)), MAP_ADVICE)
         if not len(factor.pivots):
             raise ValueError(f"K(l, l) = 0 for every landmark under {k!r}: there is nothing to project on")
@@ -143,7 +139,7 @@ class ProjectionMap(LandmarkedMap):
             return as_numpy(k.blocks(A, engine=self._engine).whole()).astype(np.float64, copy=False)
         M = as_numpy(whole_gram(k, A, self._engine)).astype(np.float64, copy=False)
         self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(len(M))[:CHECKED_OBJECTS]), MAP_ADVICE)
-        return (M + M.T) / 2
+        return M
 
     def _examined(self, k: Similarity, M: np.ndarray, chosen: Landmarks, some: np.ndarray) -> Validity:
         """Return the verdict on the kernel from some of its landmarks."""
@@ -253,7 +249,6 @@ class CompactMap(ProjectionMap):
 
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = super()._learn(k, chosen, ask)
-        drawn = int(self.guarantee_.numbers["landmarks_drawn"])
         if self.n_components is not None:
             of_rank = f"the rank {self.rank_:,} of the landmarks"
             self.n_features_out_ = at_most("n_components", self.n_components, self.rank_, of_rank)
@@ -264,14 +259,12 @@ class CompactMap(ProjectionMap):
         if self.n_features_out_ < self.rank_:
             seed = int(generator(self.random_state).integers(2**63))
             self.sketch_ = Sketch(self.projection, self.rank_, self.n_features_out_, seed)
-        self.guarantee_ = self._promised(k, ask, drawn)
+            if "margin" in self.guarantee_.numbers:
+                self.guarantee_ = self._promised(self.guarantee_)
         return features
 
-    def _promised(self, k: Similarity, ask: Ask, drawn: int) -> Guarantee:
+    def _promised(self, made: Guarantee) -> Guarantee:
         """Return what both stages together promise; a first stage left as it is keeps more than the theorem asks."""
-        made = self._promise.made(ask, drawn, self._premises(k))
-        if self.sketch_ is None or "margin" not in made.numbers:
-            return made
         epsilon, margin, delta = (made.numbers[name] for name in ("epsilon", "margin", "delta"))
         asked = bounds.compact_dimension(epsilon, margin, delta)
         numbers = {
