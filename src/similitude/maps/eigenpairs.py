@@ -49,10 +49,7 @@ def local_eigenpairs(M: np.ndarray, k: int, rng: np.random.Generator) -> Eigenpa
 
 
 def dense_eigenpairs(M: np.ndarray, k: int, every: bool) -> Eigenpairs:
-    """Return the k leading eigenpairs of a matrix in float64, which is overwritten.
-
-    Only with `every` are all eigenpairs computed, and the smallest eigenvalue is known.
-    """
+    """Return the k leading eigenpairs of a float64 matrix, which is overwritten; only `every` one has the smallest."""
     n = len(M)
     values, vectors = some_eigen(M, 0 if every else n - k, n - 1)
     return Eigenpairs(values[: -k - 1 : -1], vectors[:, : -k - 1 : -1], 0.0, float(values[0]))
@@ -103,11 +100,11 @@ def _expanded(
     Y is the product of V, and its first k columns count as exact. The space grows by the residuals of the first k that
     are above the aim, until none is left.
     """
-    width = V.shape[1]
-    n = M.n
+    n, width = V.shape
     most = 8  # blocks of residuals
-    basis, products = (np.empty((n, min(n, width + most * k)), order="F") for _ in range(2))
+    basis = np.empty((n, min(n, width + most * k)), order="F")
     basis[:, :width] = V
+    products = np.empty_like(basis)
     products[:, :width] = Y
     H = V.T @ Y
     H[:k, k:] = Y[:, :k].T @ V[:, k:]
@@ -185,11 +182,10 @@ class StoredMatrix:
 class CenteredGram:
     """The matrix H K H with H = I - 1 1'/n, whose tiles are computed anew for each product.
 
-    `single` is the encoding for rough products: that of the objects, or the same in single precision. After the first
-    exact product, `row_means` are the means of the rows of K.
+    `single` is the encoding for rough products: that of the objects, or the same in single precision.
     """
 
-    row_means: np.ndarray
+    row_means: np.ndarray  # of K, after the first exact product
 
     def __init__(self, k: Similarity, A: Encoding, single: Encoding, engine: Engine) -> None:
         self.k = k

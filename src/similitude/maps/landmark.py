@@ -306,11 +306,6 @@ class LandmarkedMap(FeatureMap):
         """Set the fitted attributes and return the features."""
         raise NotImplementedError
 
-    def _asked(self, X: Any) -> tuple[LandmarkFeatures, Encoding]:
-        """Return the features and the encoding of new objects."""
-        k, A = self._ask(X)
-        return self._features.with_similarity(k), A
-
     @property
     def _rule(self) -> str | None:
         """The rule that chooses landmarks; None if the user names them."""
@@ -464,9 +459,8 @@ class LandmarkMap(LandmarkedMap):
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = LandmarkFeatures(k, chosen, self.side)
         self.rank_ = len(chosen)
-        self.n_features_out_ = self.rank_ * (2 if self.side == "both" else 1)
-        premises: list[Premise] = []
-        self.guarantee_ = self._promise.made(ask, self.rank_, premises)
+        self.n_features_out_ = features.n_similarities
+        self.guarantee_ = self._promise.made(ask, self.rank_, [])
         if self.guarantee_.grade != NONE:
             premises = self._premises(k)
             if all(one.state != "contradicted" for one in premises):
@@ -478,6 +472,6 @@ class LandmarkMap(LandmarkedMap):
 
     def features(self, X: Any) -> Blocks:
         """Return the similarities to the landmarks in blocks."""
-        features, A = self._asked(X)
-        like, columns = sided(features.similarity, features.landmarks.encoding, self.side)
+        k, A = self._ask(X)
+        like, columns = sided(k, self._features.landmarks.encoding, self.side)
         return Blocks(like, A, columns, engine=self._engine)
