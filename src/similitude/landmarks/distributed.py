@@ -28,11 +28,11 @@ from similitude.compute.engines import DistributedEngine, Handle, LocalEngine
 from similitude.data.sources import (
     Batch,
     FirstPass,
-    Source,
     errors_in_batch,
     errors_in_partition,
     partition_source,
 )
+from similitude.evaluation import at_rows
 from similitude.landmarks.pivots import FEWEST, ROUNDING, Exactness, Nearest, Residual
 from similitude.landmarks.projection import solve_rows, solver
 from similitude.landmarks.rules import Pool
@@ -59,9 +59,11 @@ class RowReader:
         """Return a copy that sees rows of its own."""
         return RowReader(self.check.copy(), None if self.targets is None else self.targets.copy())
 
-    def batches(self, source: Source) -> Iterator[Batch]:
-        """Yield the batches of a partition."""
-        return source.batches(source.batch_rows(self.check.engine.budget))
+    def batches(self, columns: Sequence[Any]) -> Iterator[Batch]:
+        """Yield the batches of a partition, which may be empty."""
+        source = partition_source(*columns)
+        if source is not None:
+            yield from source.batches(source.batch_rows(self.check.engine.budget))
 
     def see(self, X: Any, batch: Batch) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return the labels and weights of validated objects, and which rows count, in the first pass."""
@@ -97,18 +99,18 @@ def look_at_partition(reader: RowReader, number: int, *columns: Any) -> Look:
     reader = reader.copy()
     found = Look(number)
     with errors_in_partition(number):
-        source = partition_source(*columns)
-        if source is None:
-            return found
-        batches = reader.batches(source)
-        for batch in batches if reader.targets is None else found.first_pass.recorded(batches):
+        batches = reader.batches(columns)
+        if reader.targets is not None:
+            batches = found.first_pass.recorded(batches)
+        for batch in batches:
             found.described = found.described or batch.schema()
             with errors_in_batch(batch):
                 X = reader.check(batch.objects, reset=batch.start == 0)
                 found.counted += int(reader.see(X, batch)[2].sum())
             found.n = batch.stop
-    found.inputs = reader.check.attributes
-    found.targets = reader.targets
+    if found.n:
+        found.inputs = reader.check.attributes
+        found.targets = reader.targets
     return found
 
 
@@ -123,8 +125,7 @@ def sample_partition(
     reader = reader.copy()
     found = []
     with errors_in_partition(number):
-        source = partition_source(*columns)
-        for batch in () if source is None else reader.batches(source):
+        for batch in reader.batches(columns):
             X = batch.objects if reader.targets is None else reader.check(batch.objects, reset=False)
             labels, weights, counted = reader.see(X, batch)
             which = np.flatnonzero(counted)
@@ -134,8 +135,9 @@ def sample_partition(
             near = (mine <= low) | (mine >= high)
             which = which[near]
             if len(which):
-                drawn = None if labels is None else labels[which]
-                found.append((take(X, which), drawn, weights[which], start + batch.start + which, ranks[near]))
+                found.append(
+                    (take(X, which), at_rows(labels, which), weights[which], start + batch.start + which, ranks[near])
+                )
     return joined(found)
 
 
@@ -197,8 +199,7 @@ def propose(
     total = 0.0
     found = []
     with errors_in_partition(number, 0):
-        source = partition_source(*columns)
-        for batch in () if source is None else reader.batches(source):
+        for batch in reader.batches(columns):
             with errors_in_batch(batch):
                 X = reader.check(batch.objects, reset=False)
                 counted = reader.counted(batch)
@@ -283,7 +284,7 @@ class Collection:
             return drawn
         order = key_order(random_keys(drawn[-1], self.seed))
         kept = np.sort(np.concatenate([order[:first], order[len(order) - last :]]))
-        return take(drawn[0], kept), *(None if one is None else one[kept] for one in drawn[1:])
+        return take(drawn[0], kept), *(at_rows(one, kept) for one in drawn[1:])
 
     def proposals(self, so_far: LandmarksSoFar, barred: Sequence[int], rate: float, number: int) -> tuple[float, Any]:
         """Return the total weight, and the proposals of all partitions."""
@@ -319,7 +320,7 @@ def key_below(wanted: int, n: int) -> int:
     """
     # standard deviations by which more rows are drawn than needed: too few once in 10^20 times
     enough = int(wanted + 10.0 * wanted**0.5)
-    return 2**64 - 1 if enough >= n else enough * 2**64 // n
+    return min(2**64 - 1, enough * 2**64 // max(n, 1))
 
 
 class LandmarksSoFar:
@@ -384,8 +385,9 @@ def describe_choice(rule: str, sample: int, n: int) -> str:
     >>> describe_choice("diverse", 20, 1_000)
     "landmarks='diverse' chose among a uniform sample of 20 of 1,000 rows"
     """
-    few = rule not in AMONG_ALL and sample < n
-    return f"landmarks={rule!r} chose among {f'a uniform sample of {sample:,} of' if few else 'all'} {n:,} rows"
+    if rule in AMONG_ALL or sample >= n:
+        return f"landmarks={rule!r} chose among all {n:,} rows"
+    return f"landmarks={rule!r} chose among a uniform sample of {sample:,} of {n:,} rows"
 
 
 def choose_among_all(
