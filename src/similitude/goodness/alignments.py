@@ -193,11 +193,10 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class PermutationTest(Estimate):
-    """The p-value of the hypothesis that the similarity is unrelated to the labels.
+    """The p-value of the hypothesis that the similarity is unrelated to the labels: (1 + b) / (1 + B).
 
-    It is (1 + b) / (1 + B), where b of B permutations of the labels have at least the observed alignment. Under the
-    hypothesis it is at most a with probability at most a, for every a. The interval is exact for the share among all
-    permutations.
+    Here b of B permutations of the labels have at least the observed alignment. Under the hypothesis it is at most a
+    with probability at most a, for every a. The interval is exact for the share among all permutations.
     """
 
     statistic: str
@@ -212,8 +211,8 @@ def permutation_test(
 ) -> PermutationTest:
     """Permute the labels and count how often they are as well aligned as the true ones.
 
-    The norms in the centered alignment do not depend on the order of labels, so the test statistic is its numerator:
-    the sum of the centered K(x, x') over pairs of one class. K may be any matrix.
+    The norms do not depend on the order of labels, so the statistic is the sum of the centered K over pairs of one
+    class.
     """
     pairs = K.copy()
     np.fill_diagonal(pairs, 0.0)

@@ -18,8 +18,7 @@ from similitude.theory import LEVEL, clopper_pearson, proportion
 class WeightedSample:
     r"""Similarities of rows to weighted columns.
 
-    With weights w, the gap of row i is :math:`\min_c (Aw)_{ic}` over classes c other than its own, where
-    :math:`(Aw)_{ic} = E[w K \mid own] - E[w K \mid c]`.
+    With weights w, the gap of row i is the smallest :math:`E[w K \mid own] - E[w K \mid c]` over other classes c.
     """
 
     K: np.ndarray
@@ -83,8 +82,8 @@ class Programs:
     def tolerant(self, nu: float) -> np.ndarray:
         r"""Return weights for which a share nu may fall short.
 
-        max :math:`g - \frac{1}{\nu}\sum_i p_i \xi_i` subject to :math:`Aw \ge g - \xi`: at the optimum the rows below g
-        have a mass of at most nu.
+        max :math:`g - \frac{1}{\nu}\sum_i p_i \xi_i` subject to :math:`Aw \ge g - \xi`: at most a mass of nu is below
+        g.
         """
         costs = np.concatenate([np.zeros(self.d), [-1.0], self.masses / nu])
         ones = np.ones((self.A.shape[0], 1))

@@ -131,10 +131,7 @@ def _number_of_pairs(X: Any, Z: Any, level: float) -> int:
 def sums_over_pairs(
     first: list[np.ndarray], second: list[np.ndarray], n_permutations: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the sums of A[i, j] B[p(i), p(j)] for the identity and for permutations p, a row for each A and B.
-
-    A and B are symmetric and their diagonals are zero.
-    """
+    """Return the sums of A[i, j] B[p(i), p(j)] for the identity and for permutations p, a row for each A and B."""
     n = len(first[0])
     order = rng.permutation(n)
     transformed = [_diagonals(A, order) for A in first]
@@ -177,8 +174,7 @@ def squared_covariances(
 ) -> np.ndarray:
     """Return the squared norms of the covariance of two sets of landmark features, of n pairs of objects.
 
-    The rows are cut into as many segments as there are shifts, and shifted by whole segments; rows that are left over
-    keep their places.
+    Segments of rows are shifted, as many as there are shifts; rows that are left over keep their places.
     """
     shifts = min(1 + n_permutations, n)
     check_sums_fit(2 * 16 * (shifts // 2 + 1) * first.n_features * second.n_features, first.pool.engine)

@@ -135,8 +135,7 @@ def landmark_number(n_landmarks: Any, n: int) -> int | None:
 def centered(K: np.ndarray) -> np.ndarray:
     """Return (K + K') / 2 without its diagonal, U-centered: rows sum to zero (Székely and Rizzo 2014).
 
-    Sums over pairs of different objects of the result are unbiased estimates of MMD and HSIC. Values that rounding
-    alone leaves of a constant similarity are zero.
+    Sums over pairs of different objects of the result are unbiased estimates of MMD and HSIC.
     """
     n = len(K)
     A = (K + K.T) / 2
@@ -147,6 +146,6 @@ def centered(K: np.ndarray) -> np.ndarray:
     A -= means
     A += means.sum() / (n - 1)
     np.fill_diagonal(A, 0.0)
-    if np.abs(A).max() <= 1e-13 * n * largest:
+    if np.abs(A).max() <= 1e-13 * n * largest:  # the rounding of a constant similarity
         A[...] = 0.0
     return A

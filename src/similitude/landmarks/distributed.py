@@ -155,8 +155,8 @@ def squared_distances(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return squared distances of rows, their scale, and the share of the scale below which they are rounding.
 
-    They are the distances from the nearest landmark, all alike before the first; or from the span of the landmarks,
-    given the Cholesky factor of their Gram matrix.
+    They are those from the nearest landmark, all alike before the first; or, given the Cholesky factor of the
+    landmarks' Gram matrix, those from their span.
     """
     pool = exact.pool
     own = exact.diagonal
@@ -393,9 +393,9 @@ def describe_choice(rule: str, sample: int, n: int) -> str:
 def choose_among_all(
     rule: str, k: Similarity, collection: Collection, n: int, barred: Sequence[int] = ()
 ) -> tuple[Any, np.ndarray]:
-    """Choose landmarks among all rows of a collection that are not barred: at most n; fewer if no other adds anything.
+    """Return at most n objects of a collection in the order chosen, and their positions; none is barred.
 
-    Return their objects, and their positions in the collection, in the order chosen. The rule is a name in `AMONG_ALL`.
+    They are fewer if no other adds anything. The rule is a name in `AMONG_ALL`.
     """
     so_far = LandmarksSoFar(rule, k)
     chosen = None

@@ -199,7 +199,7 @@ def guarantee_of_gaps(
     """Return the guarantee of Theorems 2 and 3 of Balcan and Blum, given the numbers of landmarks of each class.
 
     The scales are what the features of each similarity were divided by, where K(x, l) and K(l, x) count as two. The
-    premises are all but the gap and independent rows; `share` returns the share of a sample that does not have a gap.
+    premises are all but the gap and independent rows; `share` returns the share of a sample without a gap.
     """
     theorem = f"Theorem {2 + (len(scales) > 1)} of {SIMILARITY}"
     gamma = class_gap(sizes, choices)
@@ -381,11 +381,10 @@ def share_without_gap(
 ) -> float | None:
     """Return the share of rows that are not more similar to the landmarks of their class than to all others by a gap.
 
-    Without labels of landmarks the rows are compared with each other. Rows with nothing of their class, or of another,
-    to be compared with do not count; None if none counts.
+    Without labels of landmarks the rows are compared with each other. Rows without anything of their class, or of
+    another, do not count; None if none counts.
 
-    >>> K = np.array([[1.0, 0.2], [0.1, 0.3]])
-    >>> share_without_gap(K, np.array([0, 0]), np.array([0, 1]), 0.5)
+    >>> share_without_gap(np.array([[1.0, 0.2], [0.1, 0.3]]), np.array([0, 0]), np.array([0, 1]), 0.5)
     0.5
     """
     compared = labels if landmark_labels is None else landmark_labels

@@ -139,16 +139,11 @@ def _not_a_kernel(pool: Pool, witness: Witness | None) -> NotAKernelError:
 def rpcholesky(pool: Pool, k: int, block: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     r"""Choose landmarks by randomly pivoted Cholesky, and return the factor that it builds.
 
-    With the landmarks :math:`S` chosen so far, the residual
-    :math:`R = K - K_{\cdot S} K_{SS}^{-1} K_{S \cdot} = K - F F'` is what they do not explain; the next one is drawn
-    with probability :math:`R_{ii} / \operatorname{tr} R`. After :math:`k \ge r/\epsilon + r \log(1/(\epsilon\eta))`
-    pivots the expected trace of the residual is at most :math:`1 + \epsilon` times that of the best approximation of
-    rank :math:`r` (where that is :math:`\eta \operatorname{tr} K`), from about :math:`(k + 1) n` values of K and
-    :math:`O(k^2 n)` work. (Chen, Epperly, Tropp and Webber, Randomly pivoted Cholesky, 2022; drawn in blocks as
-    described above.)
-
-    There are fewer than k pivots if the residual is zero up to rounding. With the factor F, in the precision of the
-    values, F F' equals K in the rows and columns of the pivots.
+    The next one is drawn by the diagonal of the residual :math:`R = K - K_{\cdot S} K_{SS}^{-1} K_{S \cdot} = K - F
+    F'`. After :math:`k \ge r/\epsilon + r \log(1/(\epsilon\eta))` pivots the expected trace of the residual is at most
+    :math:`1 + \epsilon` times that of the best approximation of rank :math:`r` (where that is :math:`\eta
+    \operatorname{tr} K`). (Chen, Epperly, Tropp and Webber, Randomly pivoted Cholesky, 2022.) There are fewer than k
+    pivots if the residual is zero up to rounding.
     """
     A = pool.encoding
     _check_factor(pool, k, itemsize(A[0] if isinstance(A, tuple) else A))
@@ -171,7 +166,7 @@ def _check_factor(pool: Pool, k: int, bytes_each: int) -> None:
 class Nearest:
     """Weights of k-means++: the squared distance from every object to the nearest landmark; zero if that is rounding.
 
-    `sift` returns which proposals are accepted, at most `most`; one of weight w by now, w0 when drawn, if u w0 <= w.
+    `sift` accepts a proposal of weight w by now, w0 when drawn, if u w0 <= w, and returns at most `most` of them.
     """
 
     def __init__(self, pool: Pool) -> None:

@@ -155,10 +155,7 @@ def rounding_of(M: np.ndarray, single: bool) -> float:
 
 
 def factor_of_landmarks(M: np.ndarray, single: bool, proven: bool = True) -> Factor | None:
-    """Return the factor of the landmarks' Gram matrix; None if the matrix is indefinite beyond rounding, or zero.
-
-    If the similarity is proven to be a kernel, an indefinite M can only be rounding.
-    """
+    """Return the factor of the landmarks' Gram matrix; None if it is zero, or is not proven PSD and indefinite."""
     factor = factorize(M, single, proven)
     indefinite = not proven and factor.residual > rounding_of(M, single)
     return None if indefinite or not len(factor.pivots) else factor
@@ -205,10 +202,8 @@ def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
     enough to save time. U is the factor of the landmarks' Gram matrix.
 
     >>> F = np.random.default_rng(0).standard_normal((50, 4))
-    >>> n_leading(np.eye(4), F)
-    0
-    >>> n_leading(np.diag([1.0, 1.0, 1.0, 1e-9]), F) is None
-    True
+    >>> n_leading(np.eye(4), F), n_leading(np.diag([1.0, 1.0, 1.0, 1e-9]), F)
+    (0, None)
     """
     # accepted relative error of the sums: a multiple of that of complete features, or harmless
     slack = max(4.0, 1e-12 / float(np.finfo(F.dtype).eps))
@@ -223,11 +218,8 @@ def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
 
 
 def _left_by(U: np.ndarray, F: np.ndarray) -> dict[int, float]:
-    """Return, for each number of features that may lead, the largest mean square of a similarity less its projection.
-
-    The last features are added up first: nothing cancels.
-    """
-    left = np.zeros_like(F)
+    """Return the largest mean square of a similarity less its projection, by the number of features that may lead."""
+    left = np.zeros_like(F)  # the last features are added up first: nothing cancels
     found = {}
     stop = len(U)
     # at most one landmark in this many leads; more would save too little

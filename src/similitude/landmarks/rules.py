@@ -36,20 +36,14 @@ def leverage(pool: Pool, n: int) -> np.ndarray:
 def ridge_leverage(pool: Pool, s: int) -> tuple[np.ndarray, float]:
     r"""Return approximate ridge leverage scores of all objects, and the ridge that they belong to.
 
-    The score of object i, :math:`\ell_i = (K (K + \lambda I)^{-1})_{ii} \in [0, 1]`, measures how much it alone adds to
-    what ridge regression can express; drawing by it gives Nystrom approximations with
-    :math:`K \succeq \tilde K \succeq K - \lambda I`. Exact scores need all of K. Instead: half of the objects are set
-    aside at random, and half of the rest, until s are left; then, from the last half to all objects, the sample of the
-    smaller set estimates the scores of the larger,
-
-    .. math:: \tilde\ell_i = \frac1\lambda
-              \left(K - K S (S' K S + \lambda I)^{-1} S' K\right)_{ii},
-
-    and about s objects are sampled by them, each with probability :math:`p_i = \min(1, \tilde\ell_i \log s)` and
-    weight :math:`p_i^{-1/2}` in :math:`S`. The ridge :math:`\lambda` is the sum of all but the :math:`r` largest
-    eigenvalues of :math:`S' K S`, divided by :math:`r = \lceil s / (4 \log s) \rceil`. About :math:`2 n s` values of K
-    are computed. (Musco and Musco, Recursive sampling for the Nystrom method, 2017, Algorithm 3, with the constants of
-    the authors' program.)
+    The score :math:`\ell_i = (K (K + \lambda I)^{-1})_{ii}` measures how much object i alone adds to what ridge
+    regression can express. Exact scores need all of K. Instead: half of the objects are set aside at random, and half
+    of the rest, until s are left; then, from the last half to all objects, the sample of the smaller set estimates the
+    scores of the larger by :math:`\lambda^{-1} (K - K S (S' K S + \lambda I)^{-1} S' K)_{ii}`, and about s objects are
+    sampled by them, each with probability :math:`p_i = \min(1, \tilde\ell_i \log s)` and weight :math:`p_i^{-1/2}` in
+    :math:`S`. The ridge is the sum of all but the :math:`r` largest eigenvalues of :math:`S' K S`, divided by :math:`r
+    = \lceil s / (4 \log s) \rceil`. About :math:`2 n s` values of K are computed. (Musco and Musco, Recursive sampling
+    for the Nystrom method, 2017, Algorithm 3, with the constants of the authors' program.)
     """
     exact = Exactness(pool)
     order = pool.rng.permutation(pool.n)
@@ -166,19 +160,15 @@ def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
 
 
 def uniform(pool: Pool, n: int) -> np.ndarray:
-    """Draw uniformly without replacement: the landmarks of the theorems.
-
-    (Balcan, Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004, Lemma 1.)
-    """
+    """Draw uniformly without replacement, as in Lemma 1 of Balcan, Blum and Vempala (2004)."""
     return pool.rng.choice(pool.n, n, replace=False)
 
 
 def stratified(pool: Pool, n: int) -> np.ndarray:
-    """Draw without replacement from each class in proportion to its size.
+    """Draw without replacement from each class in proportion to its size, and at least one if `n` allows.
 
-    The shares are proportional to the classes, rounded by largest remainder (ties at random), and at least one if `n`
-    allows: under strong imbalance a uniform sample can miss a class, and the margin with it. (Balcan and Blum, On a
-    Theory of Learning with Similarity Functions, 2006, footnote 4.)
+    Under strong imbalance a uniform sample can miss a class, and the margin with it. (Balcan and Blum, On a Theory of
+    Learning with Similarity Functions, 2006, footnote 4.)
     """
     if pool.labels is None:
         raise ValueError("landmarks='stratified' needs labels: pass y to fit, or use landmarks='uniform'")
@@ -201,7 +191,7 @@ def stratified(pool: Pool, n: int) -> np.ndarray:
 
 
 def _shares(sizes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return how many of the n landmarks each class gets, never more than its size."""
+    """Return how many of the n landmarks each class gets by largest remainder (ties at random), at most its size."""
     quotas = n * sizes / sizes.sum()
     shares = np.floor(quotas).astype(int)
     by_lot = rng.permutation(len(sizes))
@@ -215,12 +205,10 @@ def _shares(sizes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def diverse(pool: Pool, n: int) -> np.ndarray:
-    r"""Start at random; then always add the object least similar to those chosen.
+    r"""Start at random; then always add the first object :math:`z` with the least :math:`\sum_{x \in L} K(x, z)`.
 
-    The next one is :math:`\arg\min_z \sum_{x \in L} K(x, z)` over the objects not in :math:`L` yet, the first of
-    several equals. Nothing is required of K: if it is not symmetric, the chosen objects are the queries. K is computed
-    row by row, :math:`n` rows in all. (DSELECT; Kar and Jain, Similarity-based learning via data driven
-    embeddings, 2011.)
+    Nothing is required of K: if it is not symmetric, the chosen objects are the queries. (DSELECT; Kar and Jain,
+    Similarity-based learning via data driven embeddings, 2011.)
     """
     chosen = np.empty(n, dtype=np.intp)
     chosen[0] = pool.rng.integers(pool.n)
@@ -238,9 +226,8 @@ def diverse(pool: Pool, n: int) -> np.ndarray:
 def kmeans_plus_plus(pool: Pool, n: int, block: int | None = None) -> np.ndarray:
     r"""Choose the first landmark uniformly, each further one by its squared distance from the nearest landmark.
 
-    The distance is that of the feature space, :math:`D^2(x, l) = K(x, x) + K(l, l) - 2 K(x, l)`. If all other
-    objects coincide with a landmark up to rounding, fewer than `n` are returned. (Arthur and
-    Vassilvitskii, k-means++: the advantages of careful seeding, 2007; drawn in blocks, see `landmarks.pivots`.)
+    That is :math:`K(x, x) + K(l, l) - 2 K(x, l)`. (Arthur and Vassilvitskii, k-means++: the advantages of careful
+    seeding, 2007; drawn in blocks, see `landmarks.pivots`.)
     """
     first = pool.rng.integers(pool.n, size=1)
     weights = Nearest(pool)

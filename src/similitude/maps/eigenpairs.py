@@ -60,8 +60,7 @@ def leading_eigenpairs(M: StoredMatrix | CenteredGram, k: int, tol: float, rng: 
 
     A block of a few more vectors than k is expanded by its residuals (a block Krylov space), with rough products. Of
     the best vectors in it, the exact product gives eigenpairs with exact residuals, from which the next round goes on:
-    rough products of small corrections are as good as exact ones (Carson and Higham, "Accelerating the solution of
-    linear systems by iterative refinement in three precisions", 2018, for linear systems).
+    rough products of small corrections are as good as exact ones (Carson and Higham 2018, for linear systems).
     """
     width = min(M.n, k + max(10, k // 3))
     V = _orthonormal(M.start(width, rng))

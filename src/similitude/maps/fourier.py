@@ -39,10 +39,7 @@ class Law:
         return Matrix(directions * self._scales(m, rng))
 
     def orthogonal(self, d: int, m: int, rng: np.random.Generator) -> Matrix:
-        """Draw frequencies whose directions are orthogonal in blocks of d; each alone follows the law.
-
-        The signs of the directions are those that the factorization gives: cosines and pairs do not depend on them.
-        """
+        """Draw frequencies in orthogonal directions in blocks of d; each alone, up to its sign, follows the law."""
         blocks, rest = divmod(m, d)
         with one_blas_thread:  # several would wait for each other more than they work
             directions = list(np.linalg.qr(rng.standard_normal((blocks, d, d)))[0]) if blocks else []

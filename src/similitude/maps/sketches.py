@@ -103,8 +103,7 @@ def padded(d: int) -> int:
 def hadamard(X: Any, signs: np.ndarray, size: int) -> np.ndarray:
     """Return H D_k ... H D_1 x for every row x, padded with zeros, once for each stretch of `size` columns of `signs`.
 
-    H is the Walsh-Hadamard matrix of 1 and -1, D_i has row i of `signs` on its diagonal. A row costs
-    `size` log2(`size`) additions per transform.
+    H is the Walsh-Hadamard matrix of 1 and -1, D_i has row i of `signs` on its diagonal.
 
     >>> hadamard(np.array([[1.0, 2.0, 3.0]]), np.ones((1, 4)), 4)
     array([[ 6.,  2.,  0., -4.]])
