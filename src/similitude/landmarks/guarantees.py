@@ -297,13 +297,12 @@ def within_range(similarities: Sequence[Similarity], largest: float | None) -> P
     return Premise(text, "assumed", f"the largest magnitude that was seen is {largest:.4g}")
 
 
-def is_kernel(k: Similarity, M: np.ndarray | None, rounding: float = 0.0) -> Premise:
-    """Return whether a similarity is a kernel, given the Gram matrix of some landmarks, if it was computed."""
+def is_kernel(k: Similarity, M: np.ndarray, single: bool = False) -> Premise:
+    """Return whether a similarity is a kernel, given the Gram matrix of some landmarks if there is no proof."""
     text = "the similarity is a kernel"
     if k.proven:
         return Premise(text, "proven", "by the algebra of kernels")
-    if M is None:
-        return Premise(text, "assumed", "no Gram matrix was examined")
+    rounding = rounding_of(M, single)
     if np.abs(M - M.T).max(initial=0.0) > rounding:
         return Premise(text, "contradicted", f"it is not symmetric on {len(M)} landmarks")
     lowest = float(np.linalg.eigvalsh((M + M.T) / 2)[0])
@@ -457,7 +456,7 @@ def _of_projection(
         return made
     n = min(EXAMINED, len(landmarks))
     M = sample.gram(n)
-    premises = [*premises, is_kernel(sample.k, M, rounding_of(M, sample.single))]
+    premises = [*premises, is_kernel(sample.k, M, sample.single)]
     return WIDE.made(Ask(), len(landmarks), premises, choices, n_classes, M, at_rows(landmarks.labels, slice(n)))
 
 

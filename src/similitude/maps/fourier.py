@@ -70,11 +70,17 @@ def law_of(kernel: Any) -> Law:
         return Law(1.0 / _number(kernel.sigma))
     if kind is Laplace:
         sigma = _number(kernel.sigma)
-        rate = 0.5 / sigma**2 if kernel.squared_scale else 1.0 / sigma
-        return Law(rate, _student(1.0)) if kernel.norm == 2 else Law(rate, radial=False)
+        rate = 1.0 / sigma
+        if kernel.squared_scale:
+            rate = 0.5 / sigma**2
+        if kernel.norm == 1:
+            return Law(rate, radial=False)
+        return Law(rate, _student(1.0))
     if kind is Matern:
         scale = 1.0 / _number(kernel.length)
-        return Law(scale) if kernel.nu == math.inf else Law(scale, _student(2.0 * kernel.nu))
+        if kernel.nu == math.inf:
+            return Law(scale)
+        return Law(scale, _student(2.0 * kernel.nu))
     if kind is RationalQuadratic:
         alpha = float(kernel.alpha)
         return Law(1.0 / _number(kernel.length), lambda rng, m: np.sqrt(rng.gamma(alpha, 1.0 / alpha, m)))
@@ -120,7 +126,7 @@ class Matrix:
         return Matrix(self.weights.astype(dtype, copy=False))
 
     def strips(self, n: int) -> Iterable[slice]:
-        """Return all rows at once, for one matrix product."""
+        """Return all rows at once."""
         return [slice(0, n)]
 
     def write_turns(self, A: Encoding, out: np.ndarray) -> None:
@@ -246,7 +252,7 @@ class FourierMap(FeatureMap):
             check_fits(d, m, 8, self._engine)
         angles = getattr(law, self.kind)(d, m, rng)
         waves = Waves(angles, width, math.sqrt(2.0 * law.factor / width), rng.random())
-        self.waves_ = waves.astype(_precision(X))
+        self.waves_ = waves.astype(np.dtype(f"float{8 * itemsize(X)}"))
         self.guarantee_ = promise(self.kind, width, d, law.factor)
         self.n_features_out_ = width
         return self
@@ -255,7 +261,7 @@ class FourierMap(FeatureMap):
         """Return the features as strips of rows: the cosines, then the sines."""
         check_is_fitted(self)
         A = base_kernel(self.kernel_).encode(self._checked(X, reset=False))
-        waves = self.waves_.astype(_precision(A))
+        waves = self.waves_.astype(np.dtype(f"float{8 * itemsize(A)}"))
         return Blocks(Written("FourierMap"), A, waves, engine=self._engine, whole_rows=True)
 
     @property
@@ -338,11 +344,6 @@ class Waves:
                 last = turns[:, pairs:]
                 last += 4 * self.phase
                 loops.cos_sin(last, np.empty_like(last), self.amplitude)
-
-
-def _precision(A: Any) -> np.dtype:
-    """Return the precision of features of these rows."""
-    return np.dtype(np.float32 if itemsize(A) == 4 else np.float64)
 
 
 def promise(kind: str, width: int, d: int, factor: float) -> Guarantee:

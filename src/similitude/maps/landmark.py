@@ -58,7 +58,6 @@ from similitude.landmarks import (
     independent_landmarks,
     is_kernel,
     refuse_function,
-    rounding_of,
     sided,
 )
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing, tensors_for_tensors, whole_gram
@@ -269,8 +268,7 @@ class LandmarkedMap(FeatureMap):
             sample = f"a uniform sample of {n:,} of {given.n_rows:,} rows"
             self.notes_.append(f"landmarks={rule!r} chose among {sample}; in memory it chooses among all")
         positions = choose(rule, pool, self._number(ask, n))
-        places = positions if given.places is None else given.places[positions]
-        return Landmarks(take(X, positions), places, rows(A, positions), rule=rule)
+        return Landmarks(take(X, positions), positions, rows(A, positions), rule=rule).relocated(given.places)
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None) -> Any:
@@ -464,9 +462,11 @@ class LandmarkMap(LandmarkedMap):
         if self.guarantee_.grade != NONE:
             premises = self._premises(k)
             if all(one.state != "contradicted" for one in premises):
-                some = chosen.only(np.arange(min(100, len(chosen))))  # by proof, or on that many of the landmarks
-                M = None if k.proven else as_numpy(whole_gram(k, some.encoding, self._engine))
-                premises.append(is_kernel(k, M, 0.0 if M is None else rounding_of(M, M.dtype == np.float32)))
+                M = np.empty((0, 0))
+                if not k.proven:
+                    few = chosen.only(np.arange(min(100, len(chosen))))
+                    M = as_numpy(whole_gram(k, few.encoding, self._engine))
+                premises.append(is_kernel(k, M, M.dtype == np.float32))
             self.guarantee_ = self._promise.made(ask, self.rank_, premises)
         return features
 

@@ -138,7 +138,9 @@ def _form_of(kernel: Any) -> Form | None:
         return Form(int(kernel.degree), float(kernel.coef0), float(kernel.scale))
     if kind in (Linear, Cosine):
         return Form(unit=kind is Cosine)
-    inside = _form_of(kernel.k) if kind in (Scaled, Power, Shifted) else None
+    if kind not in (Scaled, Power, Shifted):
+        return None
+    inside = _form_of(kernel.k)
     if inside is None:
         return None
     if kind is Scaled:
