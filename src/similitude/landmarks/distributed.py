@@ -219,10 +219,6 @@ def propose(
     return total, joined(found)
 
 
-MOST_PROPOSED = 2_048
-"""Most proposals in a round: their similarities among themselves are computed by the client."""
-
-
 @dataclass(frozen=True, eq=False)
 class Collection:
     """All rows of a collection, on workers."""
@@ -406,14 +402,16 @@ def choose_among_all(
         m = len(so_far.places)
         if m == n:
             break
-        # proposals for each landmark still missing: many are rejected, and another round costs a pass
-        wanted = min(max(FEWEST, 4 * (n - m)), MOST_PROPOSED)
+        # proposals for each landmark still missing: many are rejected, and another round costs a pass; but the client
+        # computes their similarities among themselves
+        most = 2_048
+        wanted = min(max(FEWEST, 4 * (n - m)), most)
         total, found = collection.proposals(so_far, barred, wanted / weight, number)
         weight = total
         stuck = total == 0.0
         if found is not None:
             objects, places, times = found
-            proposed = m + rng.permutation(np.repeat(np.arange(len(times)), times))[: 2 * MOST_PROPOSED]
+            proposed = m + rng.permutation(np.repeat(np.arange(len(times)), times))[: 2 * most]
             if m:
                 objects = join(chosen, objects)
             pool = Pool(k, k.encode_checked(objects, "X"), engine, None, rng, objects)
