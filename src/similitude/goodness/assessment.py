@@ -363,7 +363,7 @@ def _weighted(
     if not len(who.fit):
         return None, None
     fitted, choice, test = [
-        WeightedSample.of_sample(found.wide[np.ix_(rows, who.landmarks)], who.codes[rows], who.landmark_codes, itself)
+        WeightedSample(found.wide[np.ix_(rows, who.landmarks)], who.codes[rows], who.landmark_codes, itself)
         for rows, itself in ((who.fit, who.itself), (who.choice, None), (who.test, None))
     ]
     return certify(fit(fitted), fitted, choice, test, who.landmark_positions, rng)
