@@ -72,7 +72,7 @@ def sample(weights: Nearest | Residual, n: int, rng: np.random.Generator, block:
         cheap = max(FEWEST, int(0.1 * len(weights.current) * rate))
         # more than 256 would not stay in the cache
         size = block or max(1, min(math.ceil(left / rate), 2 * size, 256, cheap))
-    return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
+    return np.concatenate([np.empty(0, dtype=np.intp), *chosen])
 
 
 class Exactness:
@@ -105,8 +105,9 @@ class Exactness:
         if self.proven or squares.min(initial=0.0) >= 0:
             return None
         excess = squares + 8 * math.sqrt(self.eps) * scale + self.floor
-        worst = np.unravel_index(int(excess.argmin()), excess.shape)
-        return tuple(int(i) for i in worst) if excess[worst] < 0 else None
+        if excess.min() >= 0:
+            return None
+        return tuple(int(i) for i in np.unravel_index(int(excess.argmin()), excess.shape))
 
 
 def _precision(pool: Pool) -> tuple[np.dtype[Any], float]:
@@ -269,19 +270,14 @@ class Residual:
         self.diagonal -= np.einsum("ij,ij->i", self.factor[:, new], self.factor[:, new], dtype=np.float64)
         self.pivots = np.concatenate([self.pivots, accepted])
         self.diagonal[self.pivots] = 0.0
-        self._check()
-        self.current = self._beyond_rounding()
-
-    def _check(self) -> None:
-        """Raise an error on a negative residual: no squared distance is negative."""
         negative = self.exact.impossible(self.diagonal, np.abs(self.exact.diagonal))
-        if negative is None:
-            return
-        F = self.factor[:, : len(self.pivots)].astype(np.float64)
-        nearest = solve_triangular(F[self.pivots].T, F[negative[0]])
-        # a counterexample is sought among few pivots
-        most = np.argsort(-np.abs(nearest) * np.sqrt(self.exact.diagonal[self.pivots]))[:200]
-        refuse(self.pool, np.append(self.pivots[most], negative))
+        if negative is not None:  # no squared distance is negative
+            F = self.factor[:, : len(self.pivots)].astype(np.float64)
+            nearest = solve_triangular(F[self.pivots].T, F[negative[0]])
+            # a counterexample is sought among few pivots
+            most = np.argsort(-np.abs(nearest) * np.sqrt(self.exact.diagonal[self.pivots]))[:200]
+            refuse(self.pool, np.append(self.pivots[most], negative))
+        self.current = self._beyond_rounding()
 
 
 @dataclass(frozen=True)

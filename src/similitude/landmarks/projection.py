@@ -60,9 +60,11 @@ class Representation(Result):
     normalized: bool = False
 
     def __str__(self) -> str:
-        sides = {"left": "K(x, l)", "right": "K(l, x)", "both": "K(x, l) and K(l, x)"}[self.side]
-        length = ", divided by their length for each object (lower held-out loss)" if self.normalized else ""
-        what = "features projected onto the landmarks" if self.name == PROJECTION else f"similarities {sides}{length}"
+        what = "features projected onto the landmarks"
+        if self.name != PROJECTION:
+            sides = {"left": "K(x, l)", "right": "K(l, x)", "both": "K(x, l) and K(l, x)"}[self.side]
+            length = ", divided by their length for each object (lower held-out loss)" * self.normalized
+            what = f"similarities {sides}{length}"
         return f"{self.name}: {what}, because {self.reason}"
 
     def html_parts(self) -> Sequence[object]:
@@ -141,7 +143,7 @@ def factorize(M: np.ndarray, single: bool, proven: bool = True) -> Factor:
         pass
     packed, order, rank, _ = dpstrf(M, tol=tolerance)
     order = order - 1
-    rank = int(rank) if packed[0, 0] ** 2 > tolerance else 0
+    rank = int(rank) * int(packed[0, 0] ** 2 > tolerance)
     kept = np.triu(packed[:rank])
     rest = order[rank:]
     left = float(np.abs(M[np.ix_(rest, rest)] - kept[:, rank:].T @ kept[:, rank:]).max(initial=0.0))
@@ -210,24 +212,18 @@ def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
     F = F[:: -(-len(F) // 1_000)]  # some rows are enough to decide
     U = U.astype(F.dtype, copy=False)
     inverse = get_lapack_funcs("trtri", (U,))(U)[0]
-    left = _left_by(U, F)
-    allowed = slack * _largest_square(F) / len(F)
-    numbers = sorted(left)  # the more, the less is left and the smaller is what remains of the inverse
-    place = bisect_left(numbers, True, key=lambda r: left[r] * _largest_square(inverse[r:, r:]) <= allowed)
-    return numbers[place] if place < len(numbers) else None
-
-
-def _left_by(U: np.ndarray, F: np.ndarray) -> dict[int, float]:
-    """Return the largest mean square of a similarity less its projection, by the number of features that may lead."""
-    left = np.zeros_like(F)  # the last features are added up first: nothing cancels
-    found = {}
+    rest = np.zeros_like(F)
+    left = {}  # the largest mean square of a similarity less its projection, by the number of features that lead
     stop = len(U)
     # at most one landmark in this many leads; more would save too little
     for r in reversed(range(0, len(U) // 3 + 1, PANEL)):
-        left[:, r:] += F[:, r:stop] @ U[r:stop, r:]
-        found[r] = float(np.square(left[:, r:]).mean(axis=0).max())
+        rest[:, r:] += F[:, r:stop] @ U[r:stop, r:]  # the last are added up first: nothing cancels
+        left[r] = float(np.square(rest[:, r:]).mean(axis=0).max())
         stop = r
-    return found
+    allowed = slack * _largest_square(F) / len(F)
+    numbers = sorted(left)  # the more, the less is left and the smaller is what remains of the inverse
+    place = bisect_left(numbers, True, key=lambda r: left[r] * _largest_square(inverse[r:, r:]) <= allowed)
+    return next(iter(numbers[place:]), None)
 
 
 def _largest_square(A: np.ndarray) -> float:

@@ -107,13 +107,8 @@ class Pool:
         """The number of objects."""
         return count(self.encoding)
 
-    def columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Return K(x_i, x_j) of every object (rows) with the chosen ones (columns)."""
-        with pairs_at(None, chosen):
-            return in_floats(self.against(chosen).whole())
-
     def against(self, chosen: np.ndarray) -> Blocks:
-        """Return the same columns as tiles."""
+        """Return K(x_i, x_j) of every object (rows) with the chosen ones (columns), as tiles."""
         return self.similarity.blocks(self.encoding, rows(self.encoding, chosen), self.engine)
 
     def gram(self, chosen: np.ndarray) -> np.ndarray:

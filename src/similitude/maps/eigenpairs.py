@@ -174,7 +174,7 @@ class StoredMatrix:
 
     def start(self, columns: int, rng: np.random.Generator) -> np.ndarray:
         """Return the products of leading eigenvectors of a principal submatrix."""
-        some = _some(self.n, max(columns, self.starting_rows), rng)
+        some = np.sort(rng.permutation(self.n)[: max(columns, self.starting_rows)])
         return np.asarray(self.M[:, some] @ dense_eigenpairs(self.M[np.ix_(some, some)], columns, every=False).vectors)
 
 
@@ -213,7 +213,7 @@ class CenteredGram:
 
     def start(self, columns: int, rng: np.random.Generator) -> np.ndarray:
         """Return the products of leading eigenvectors of the centered Gram matrix of some objects."""
-        few = rows(self.A, _some(self.n, max(columns, STARTING_ROWS), rng))
+        few = rows(self.A, np.sort(rng.permutation(self.n)[: max(columns, STARTING_ROWS)]))
         K = as_numpy(self.k.blocks(few, engine=self.engine).whole()).astype(np.float64, copy=False)
         vectors = dense_eigenpairs(centered_gram(K, K.mean(axis=0)), columns, every=False).vectors
         product = as_numpy(self.k.blocks(self.A, few, self.engine).times(vectors))
@@ -223,8 +223,3 @@ class CenteredGram:
 def centered_gram(K: np.ndarray, means: np.ndarray) -> np.ndarray:
     """Return a Gram matrix centered by the means of its rows."""
     return K - means - means[:, None] + means.mean()
-
-
-def _some(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Return positions of some of n rows."""
-    return np.sort(rng.permutation(n)[:most])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import Blocks, Encoding, check_fits, is_sparse, itemsize, loops, namespace
@@ -42,9 +43,13 @@ class Law:
         """Draw frequencies in orthogonal directions in blocks of d; each alone, up to its sign, follows the law."""
         blocks, rest = divmod(m, d)
         with one_blas_thread:  # several would wait for each other more than they work
-            directions = list(np.linalg.qr(rng.standard_normal((blocks, d, d)))[0]) if blocks else []
-            if rest:
-                directions.append(_orthonormal(rng.standard_normal((d, rest))))
+            directions = list(np.linalg.qr(rng.standard_normal((blocks, d, d)))[0])
+            G = rng.standard_normal((d, rest))
+            if 2 * rest > d:
+                directions.append(np.linalg.qr(G)[0])
+            elif rest:  # few normal columns, far from dependent, need no pivots
+                lower = np.linalg.cholesky(G.T @ G)
+                directions.append(solve_triangular(lower, G.T, lower=True, check_finite=False).T)
         lengths = np.sqrt(rng.chisquare(d, m)) * self._scales(m, rng)
         return Matrix(np.concatenate(directions, axis=1) * lengths)
 
@@ -104,15 +109,6 @@ def _student(degrees: float) -> Callable[[np.random.Generator, int], Any]:
     """Return what makes a normal vector one of the multivariate Student law."""
     # largest factor by which a heavy-tailed law increases a frequency: larger angles have no correct digits
     return lambda rng, m: np.sqrt(np.minimum(degrees / np.maximum(rng.chisquare(degrees, m), 1e-300), 1e18**2))
-
-
-def _orthonormal(G: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of the span of normal columns; few of them, far from dependent, need no pivots."""
-    if 2 * G.shape[1] > G.shape[0]:
-        return np.linalg.qr(G)[0]
-    from scipy.linalg import solve_triangular
-
-    return solve_triangular(np.linalg.cholesky(G.T @ G), G.T, lower=True, check_finite=False).T
 
 
 @dataclass(frozen=True, eq=False)

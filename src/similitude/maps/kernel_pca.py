@@ -131,8 +131,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
         with self._engine.linear_algebra(f"kernel PCA of {check_objects(X):,} objects"), one_scipy_thread:
             found = self._eigenpairs(k, X, A)
         self._set_components(found, k, X, A)
-        if self.fit_inverse_transform:
-            self._fit_inverse(k, given)
+        if self.fit_inverse_transform:  # kernel ridge regression from components to vectors
+            self.X_transformed_fit_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+            C = k.encode(self.X_transformed_fit_)
+            K = as_numpy(k.blocks(C, engine=self._engine).whole()).astype(np.float64, copy=False)
+            K[np.diag_indices(len(K))] += self.alpha
+            self.dual_coef_ = solve(K, as_numpy(given), assume_a="pos", overwrite_a=True, check_finite=False)
         return self
 
     def _check_params(self, X: Any) -> None:
@@ -204,14 +208,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
         self.support_objects_ = X
         self._support = A
         self._axes = self.eigenvectors_ / np.sqrt(np.where(values > 0, values, np.inf))
-
-    def _fit_inverse(self, k: Similarity, X: np.ndarray) -> None:
-        """Fit kernel ridge regression from components to vectors."""
-        self.X_transformed_fit_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
-        C = k.encode(self.X_transformed_fit_)
-        K = as_numpy(k.blocks(C, engine=self._engine).whole()).astype(np.float64, copy=False)
-        K[np.diag_indices(len(K))] += self.alpha
-        self.dual_coef_ = solve(K, as_numpy(X), assume_a="pos", overwrite_a=True, check_finite=False)
 
     @tensors_for_tensors
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:

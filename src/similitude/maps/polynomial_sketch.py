@@ -197,18 +197,15 @@ class Convolution:
         """Write the features of every row of A."""
         # bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache
         for some in strips(len(out), out.itemsize * self.width, 2**19):
-            out[some] = self._convolved(A[some])
+            counts = self._counted(A[some], 0)
+            if len(self.matrices) > 1:  # convolved: the product of all Fourier transforms, transformed back
+                product = fft.rfft(counts)
+                for i in range(1, len(self.matrices)):
+                    product *= fft.rfft(self._counted(A[some], i), overwrite_x=True)
+                counts = fft.irfft(product, n=self.width, overwrite_x=True)
+            out[some] = counts
         if self.factor != 1.0:
             out *= self.factor
-
-    def _convolved(self, A: Encoding) -> np.ndarray:
-        """Return the convolution of all sketches: the product of their Fourier transforms, transformed back."""
-        if len(self.matrices) == 1:
-            return self._counted(A, 0)
-        product = fft.rfft(self._counted(A, 0))
-        for i in range(1, len(self.matrices)):
-            product *= fft.rfft(self._counted(A, i), overwrite_x=True)
-        return fft.irfft(product, n=self.width, overwrite_x=True)
 
     def _counted(self, A: Encoding, i: int) -> np.ndarray:
         """Return count sketch i of every row."""
