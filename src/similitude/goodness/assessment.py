@@ -279,41 +279,11 @@ def assess(
     with budgeted(max_calls, engine) as meter:
         found = assessed.similarities(X, who, random_state)
     left_out += _on_calls(similarity, meter, found)
-    if np.ptp(found.K[~np.eye(len(found.K), dtype=bool)]) == 0:
+    K = found.K
+    if np.ptp(K[~np.eye(len(K), dtype=bool)]) == 0:
         left_out.append("the similarity of different examples is constant: it says nothing about labels")
         _warn(left_out[-1:])
-    return _assessed(found, who, [*left_out, *_remarks(found, who)], rng)
-
-
-def _affordable(similarity: Any, max_calls: int | None) -> int:
-    """Return the largest number of examples for which all pairs are within a budget of calls."""
-    if max_calls is None or isinstance(similarity, str):
-        return sampling.PAIRS_LIMIT
-    calls = calls_per_pair(as_similarity(similarity))
-    return min(sampling.PAIRS_LIMIT, math.isqrt(max_calls // calls)) if calls else sampling.PAIRS_LIMIT
-
-
-def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
-    """Return notes on the calls of a user's function, and on the noise of its answers."""
-    if not meter.spent:
-        return []
-    k = as_similarity(similarity)
-    notes = [f"calls of your function: {Calls.of(meter, cost_per_call(k))}"]
-    if meter.noise is not None:
-        noise = meter.noise / calls_per_pair(k) / found.scale**2
-        spread = float(np.var(found.K))
-        share = min(1.0, noise / spread) if spread > 0 else 1.0
-        notes.append(
-            f"answers vary with a standard deviation of {math.sqrt(meter.noise):.3g}; in the means of "
-            f"{calls_per_pair(k)} answers, noise is {100 * share:.2g} % of the variance"
-        )
-    return notes
-
-
-def _assessed(found: Similarities, who: SamplingPlan, notes: list[str], rng: np.random.Generator) -> Goodness:
-    K = found.K
     codes = who.codes
-    labels = who.labels
     strong = strong_goodness(K, codes, rng)
     weighted, hinge = _weighted(found, who, rng)
     witnesses = who.used[:0]
@@ -342,9 +312,34 @@ def _assessed(found: Similarities, who: SamplingPlan, notes: list[str], rng: np.
         left_out=labels.alone,
         classes_=labels.classes_,
         shares=np.bincount(codes) / len(codes),
-        n=len(labels.codes),
-        notes=tuple(notes),
+        n=n,
+        notes=(*left_out, *_remarks(found, who)),
     )
+
+
+def _affordable(similarity: Any, max_calls: int | None) -> int:
+    """Return the largest number of examples for which all pairs are within a budget of calls."""
+    if max_calls is None or isinstance(similarity, str):
+        return sampling.PAIRS_LIMIT
+    calls = calls_per_pair(as_similarity(similarity))
+    return min(sampling.PAIRS_LIMIT, math.isqrt(max_calls // calls)) if calls else sampling.PAIRS_LIMIT
+
+
+def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
+    """Return notes on the calls of a user's function, and on the noise of its answers."""
+    if not meter.spent:
+        return []
+    k = as_similarity(similarity)
+    notes = [f"calls of your function: {Calls.of(meter, cost_per_call(k))}"]
+    if meter.noise is not None:
+        noise = meter.noise / calls_per_pair(k) / found.scale**2
+        spread = float(np.var(found.K))
+        share = min(1.0, noise / spread) if spread > 0 else 1.0
+        notes.append(
+            f"answers vary with a standard deviation of {math.sqrt(meter.noise):.3g}; in the means of "
+            f"{calls_per_pair(k)} answers, noise is {100 * share:.2g} % of the variance"
+        )
+    return notes
 
 
 def strong_goodness(K: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> StrongGoodness:

@@ -337,7 +337,11 @@ def separability(found: Similarities, plan: SamplingPlan) -> Separability:
     if len(plan.labels.classes_) != 2:
         return replace(none, reason="margins need two classes")
     signs = 2.0 * plan.codes - 1.0
-    K, zero = _normalized(found.K)
+    zero = found.K.diagonal() <= 0
+    lengths = np.sqrt(np.where(zero, 1.0, found.K.diagonal()))
+    K = (found.K + found.K.T) / 2 / lengths[:, None] / lengths
+    K[zero] = 0.0
+    K[:, zero] = 0.0
     kernel = Precomputed(K, claims=("SYMMETRIC", "PSD"))
     try:
         fitted = [KernelSVC(kernel, C=C, fit_intercept=False).fit(train, signs[train]) for C in (1.0, 10.0, 100.0)]
@@ -377,13 +381,3 @@ def _validity(found: Similarities, plan: SamplingPlan) -> Validity:
     values = _floats(found.raw[np.ix_(few, few)])
     with np.errstate(over="ignore"):  # sums of values near the largest number
         return check_gram(found.similarity, values, take(found.objects, few), plan.used[few], len(plan.labels.codes))
-
-
-def _normalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return K(x, z) / sqrt(K(x, x) K(z, z)), set to 0 where K(x, x) = 0, and where that is."""
-    squares = np.maximum(K.diagonal(), 0.0)
-    zero = squares == 0
-    lengths = np.sqrt(np.where(zero, 1.0, squares))
-    values = (K + K.T) / 2 / lengths[:, None] / lengths
-    values[zero] = values[:, zero] = 0.0
-    return values, zero

@@ -83,7 +83,12 @@ def independence_test(
     check_permutations(n_permutations, level)
     X = left.read(X, "X")
     Z = right.read(Z, "Z")
-    n = _number_of_pairs(X, Z, level)
+    n = check_objects(X, "X")
+    m = check_objects(Z, "Z")
+    if n != m:
+        raise ValueError(f"X holds {n} objects and Z holds {m}: pairs are needed, as many of each")
+    if n < 4 or math.factorial(min(n, 20)) * level < 1:
+        raise ValueError(f"{n} pairs are too few for a test of independence at the level {level:g}")
     number = landmark_number(n_landmarks, n)
     rng = generator(random_state)
     pools = PooledObjects(left, [X], rng), PooledObjects(right, [Z], rng)
@@ -116,16 +121,6 @@ def independence_test(
         n_landmarks=number,
         notes=(*notes_on(statistics, both, "dependences", "pairs"), *notes),
     )
-
-
-def _number_of_pairs(X: Any, Z: Any, level: float) -> int:
-    n = check_objects(X, "X")
-    m = check_objects(Z, "Z")
-    if n != m:
-        raise ValueError(f"X holds {n} objects and Z holds {m}: pairs are needed, as many of each")
-    if n < 4 or math.factorial(min(n, 20)) * level < 1:
-        raise ValueError(f"{n} pairs are too few for a test of independence at the level {level:g}")
-    return n
 
 
 def sums_over_pairs(
