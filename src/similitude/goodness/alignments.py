@@ -113,10 +113,9 @@ def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Es
     r"""Return estimates of the plain and centered alignment of a similarity with the labels, for the distribution.
 
     Estimated are :math:`E[K T] / \sqrt{E[K^2] E[T^2]}` over two independent examples, T as in `alignment`, and the same
-    with K and T centered by their means over one example or both. Each expectation is a mean over tuples of different
-    examples (for centered ones: Song, Smola, Gretton, Bedo and Borgwardt, "Feature Selection via Dependence
-    Maximization", 2012, Theorem 2, here for any K), so the diagonal is not used: pairs of an object with itself are a
-    share 1/n of a sample, but have probability zero. The interval is Student's, by the jackknife over examples.
+    with K and T centered. Each expectation is a mean over tuples of different examples (for centered ones: Song, Smola,
+    Gretton, Bedo and Borgwardt, "Feature Selection via Dependence Maximization", 2012, Theorem 2, here for any K):
+    pairs of an object with itself have probability zero. The interval is Student's, by the jackknife over examples.
     """
     pairs = K.copy()
     T = ideal_matrix(codes)
@@ -152,10 +151,7 @@ def _plain_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
-    r"""Return the same for centered K and T.
-
-    It is :math:`E[K_{12} T_{12}] - E[K_{12} T_{13}] - E[K_{12} T_{32}] + E[K_{12} T_{34}]` over different examples.
-    """
+    r"""Return :math:`E[K_{12} T_{12}] - E[K_{12} T_{13}] - E[K_{12} T_{32}] + E[K_{12} T_{34}]` in the same way."""
     both = K * T
     crossed = K * T.T
     k_out = K.sum(axis=1)

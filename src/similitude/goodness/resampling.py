@@ -1,13 +1,11 @@
 r"""Intervals for statistics of pairs of examples: bootstrap for quantiles, jackknife for means, and bounded means.
 
-The gap of an example is known up to the noise of the means over the examples it is compared with. Noise spreads the
-gaps, so low quantiles are too low, and resampling adds as much noise again. This hardly matters if the gaps themselves
-are spread out; but if many objects have the same gap, the plain bootstrap interval nearly always misses the truth.
-:func:`band` therefore measures the effect of noise: it adds once more the noise that each resampled gap already
-contains, and moves each end of the interval back by :math:`1 + \sqrt 2` times the mean change, among the third of the
-replicates nearest to that end, if that widens the interval. For a quantile of equal gaps, shifted by z standard
-deviations, this is exact: two units of noise shift it by :math:`\sqrt 2 z`, four by 2 z, and :math:`\sqrt 2 =
-(1 + \sqrt 2)(2 - \sqrt 2)`. If noise matters little, the change is small.
+The gap of an example is known up to the noise of the means over the examples it is compared with, to which resampling
+adds as much noise again. If many objects have the same gap, the plain bootstrap interval nearly always misses the
+truth. :func:`band` therefore adds once more the noise that each resampled gap already contains, and moves each end of
+the interval back by :math:`1 + \sqrt 2` times the mean change, among the third of the replicates nearest to that end,
+if that widens the interval. For a quantile of equal gaps, shifted by z standard deviations, this is exact: two units of
+noise shift it by :math:`\sqrt 2 z`, four by 2 z, and :math:`\sqrt 2 = (1 + \sqrt 2)(2 - \sqrt 2)`.
 """
 
 from __future__ import annotations

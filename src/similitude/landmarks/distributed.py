@@ -1,15 +1,11 @@
 """Landmarks chosen among all rows of a collection, which stay on their workers.
 
-To choose among all rows, a rule gives every row a weight, its squared distance from the landmarks so far. In each
-round, workers weight the rows of their partitions and propose many at once: each row a random number of times, Poisson
-with mean `rate` times its weight. Whatever the rate, the proposals of all partitions in random order are then
-independent draws in proportion to the weights, and no partition needs to know about the others.
-
-The client accepts each proposal with probability (its weight by now) / (its weight when drawn), for which the
-similarities of the proposals among themselves are enough. As with blocks in memory (see `landmarks.pivots`), accepted
-proposals have exactly the distribution of sequential draws. So this is k-means++ itself in a few passes over the data,
-where k-means|| (Bahmani et al., Scalable k-means++, 2012) oversamples in the same way but then approximates; and it is
-randomly pivoted Cholesky in large blocks.
+A rule gives every row a weight, its squared distance from the landmarks so far. In each round, workers weight the rows
+of their partitions and propose many at once: each row a random number of times, Poisson with mean `rate` times its
+weight, so that no partition needs to know about the others. The client accepts each proposal as in memory (see
+`landmarks.pivots`), and accepted proposals have exactly the distribution of sequential draws. So this is k-means++ in a
+few passes, where k-means|| (Bahmani et al., Scalable k-means++, 2012) approximates; and it is randomly pivoted Cholesky
+in large blocks.
 """
 
 from __future__ import annotations

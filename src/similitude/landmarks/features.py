@@ -281,8 +281,8 @@ def side_by_side(parts: Sequence[Any]) -> Any:
 class SampleFeatures:
     """Similarities of a sample of rows to landmarks, and the features they give.
 
-    The sample is `which` of the rows `among`, by default all; `places` are its positions in X. The landmarks are
-    encoded, in the order in which they are used; `known` are similarities to all of them, by side.
+    The sample is `which` of the rows `among`, at `places` in X. The landmarks are encoded, in the order in which they
+    are used; `known` are similarities to all of them, by side.
     """
 
     def __init__(

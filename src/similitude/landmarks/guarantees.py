@@ -336,7 +336,7 @@ def margin_bound(M: np.ndarray, signs: np.ndarray) -> float:
 
     For nonnegative weights :math:`a` that sum to one, the smallest :math:`y_i \langle w, \phi_i \rangle` of a unit
     vector :math:`w` is at most :math:`|\sum_i a_i y_i \phi_i|`, where the :math:`\phi_i` have length one. The weights
-    that make it small are found by the algorithm of Frank and Wolfe. Objects of length zero have no margin.
+    that make it small are found by the algorithm of Frank and Wolfe.
 
     >>> round(margin_bound(np.eye(2), np.array([1.0, -1.0])), 4)
     0.7071

@@ -1,12 +1,11 @@
 """Sequential draws of landmarks by their distance from those drawn before, in blocks with the same distribution.
 
 In randomly pivoted Cholesky, as in k-means++, every object has a weight, its squared distance from what is chosen so
-far, and the next landmark is drawn with probability proportional to it. Taken literally, that is one column of K at a
-time. Instead, a block of proposals is drawn from the weights as they stand, and each in turn is accepted with
-probability (its weight by now) / (its weight when drawn). By the law of rejection sampling an accepted proposal has
-exactly the distribution of a sequential draw; only the small Gram matrix of the proposals is needed to decide, and the
-columns of all accepted ones are then computed at once. (Epperly, Tropp and Webber, Embrace rejection: kernel matrix
-approximation by accelerated randomly pivoted Cholesky, 2024.)
+far, by which the next landmark is drawn. Instead of one column of K at a time, a block of proposals is drawn from the
+weights as they stand, and each in turn is accepted with probability (its weight by now) / (its weight when drawn). By
+the law of rejection sampling the accepted ones have exactly the distribution of sequential draws; only the small Gram
+matrix of the proposals is needed to decide. (Epperly, Tropp and Webber, Embrace rejection: kernel matrix approximation
+by accelerated randomly pivoted Cholesky, 2024.)
 """
 
 from __future__ import annotations

@@ -280,8 +280,8 @@ class FourierMap(FeatureMap):
 class Waves:
     """The waves that features are made of, as an encoding that is never cut.
 
-    The features are `amplitude` times the cosines of all angles, then times the sines; of an odd number `width` of
-    features the last cosine, after which no sine comes, is moved by a `phase` (in turns).
+    The features are `amplitude` times the cosines of all angles, then the sines; of an odd number `width` of features
+    the last cosine, after which no sine comes, is moved by a `phase` (in turns).
     """
 
     angles: Matrix | Structured

@@ -218,9 +218,9 @@ def promise(width: int, degree: int) -> Guarantee:
     """Return how far F(x) . F(z) may be from K(x, z) for one pair: Chebyshev's inequality on its variance.
 
     The square of F(x) . F(z) is a sum over four products of p entries each. The mean of their signs is zero unless the
-    four entries at each of the p places are two equal pairs, of which there are three kinds. One kind at every place
-    gives K(x, z)^2; each of the 3^p - 1 other choices needs two sums to coincide, which has probability 1/D, and adds
-    at most K(x, x) K(z, z) / D. (The paper's bound has 3^p + 2.)
+    four entries at each of the p places are two equal pairs. One of the three kinds at every place gives K(x, z)^2;
+    each of the 3^p - 1 other choices needs two sums to coincide, which has probability 1/D, and adds at most K(x, x)
+    K(z, z) / D.
     """
     spread = (3.0**degree - 1.0) / width
     epsilon = math.sqrt(spread / DELTA)
