@@ -1,9 +1,8 @@
 """Two samples compared under all permutations: by the similarities of all pairs, or by sums over landmarks.
 
-Matrices of all pairs are multiplied by 0/1 matrices of permuted members. Sums of similarities to landmarks take one
-pass over the objects: blocks of consecutive rows are permuted instead of single rows, a subgroup of all permutations,
-so that the level stays exact, with a few thousand sums to permute however many rows there are (Domingo-Enrich, Dwivedi
-and Mackey, "Cheap Permutation Testing", 2025).
+Sums of similarities to landmarks take one pass over the objects: blocks of consecutive rows are permuted instead of
+single rows, a subgroup of all permutations, so that the level stays exact, with a few thousand sums to permute however
+many rows there are (Domingo-Enrich, Dwivedi and Mackey, "Cheap Permutation Testing", 2025).
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 r"""The projection onto the span of landmarks: whether a similarity is projected, the Cholesky factor, and its solves.
 
-Features are :math:`f = k\,U^{-1}`, and computing them costs as much for each row as adding :math:`f f^\top` to the
-normal equations. But :math:`\sum f f^\top = U^{-\top} (\sum k k^\top)\,U^{-1}`, so sums of similarities would be
-enough, were it not for rounding: dividing by U amplifies it. The amplification is large for the few directions in which
-all objects are similar, and a few landmarks span these. So in a partial projection the features of the first `leading`
-landmarks are computed for every row and subtracted from its similarities to the others; only the rest waits until after
-the sum.
+Features are :math:`f = k\,U^{-1}`. As :math:`\sum f f^\top = U^{-\top} (\sum k k^\top)\,U^{-1}`, sums of similarities
+would be enough for the normal equations, were it not for rounding, which dividing by U amplifies: most in the few
+directions in which all objects are similar, and a few landmarks span these. So in a partial projection the features of
+the first `leading` landmarks are computed for every row and subtracted from its similarities to the others; only the
+rest waits until after the sum.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ class PolynomialSketchMap(FeatureMap):
         A = as_matrix(self._checked(X, reset=False))
         if self.sketch_.form.unit:
             A = unit_rows(A)
-        recipe = self.sketch_.ready(np.dtype(A.dtype))
+        recipe = replace(self.sketch_, signs=self.sketch_.signs.astype(A.dtype, copy=False))
         return Blocks(Written("PolynomialSketchMap"), A, recipe, engine=self._engine, whole_rows=True)
 
 
@@ -157,60 +158,48 @@ def _form_of(kernel: Any) -> Form | None:
 
 @dataclass(frozen=True, eq=False)
 class TensorSketch:
-    """Count sketches of a vector and a constant, to be convolved: row i of `sums` and `signs` belongs to sketch i."""
+    """Count sketches of a vector and a constant, to be convolved: row i of `sums` and `signs` belongs to sketch i.
+
+    As an encoding they are never cut.
+    """
 
     form: Form
     width: int
     sums: np.ndarray
     signs: np.ndarray
 
-    def ready(self, dtype: np.dtype) -> Convolution:
-        """Return the sketches as sparse matrices, and what the constant adds to one of their sums."""
-        d = self.sums.shape[1] - 1
-        root = math.sqrt(self.form.scale)
-        signs = self.signs.astype(dtype, copy=False)
-        matrices = [
-            csr_array((sign[:d] * dtype.type(root), (sums[:d], np.arange(d))), shape=(self.width, d))
-            for sums, sign in zip(self.sums, signs, strict=True)
-        ]
-        constants = signs[:, d] * dtype.type(math.sqrt(self.form.coef0))
-        return Convolution(self.width, matrices, self.sums[:, d], constants, math.sqrt(self.form.factor))
-
-
-@dataclass(frozen=True, eq=False)
-class Convolution:
-    """Count sketches that are convolved, as an encoding that is never cut."""
-
-    width: int
-    matrices: list[Any]
-    places: np.ndarray
-    constants: np.ndarray
-    factor: float
-
     def __len__(self) -> int:
         return self.width
 
-    def __getitem__(self, which: Any) -> Convolution:
+    def __getitem__(self, which: Any) -> TensorSketch:
         return self
+
+    @cached_property
+    def matrices(self) -> list[Any]:
+        """Each sketch of a vector as a sparse matrix."""
+        d = self.sums.shape[1] - 1
+        scaled = self.signs[:, :d] * self.signs.dtype.type(math.sqrt(self.form.scale))
+        places = zip(scaled, self.sums[:, :d], strict=True)
+        return [csr_array((sign, (sums, np.arange(d))), shape=(self.width, d)) for sign, sums in places]
 
     def write(self, A: Encoding, out: np.ndarray) -> None:
         """Write the features of every row of A."""
         # bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache
         for some in strips(len(out), out.itemsize * self.width, 2**19):
             counts = self._counted(A[some], 0)
-            if len(self.matrices) > 1:  # convolved: the product of all Fourier transforms, transformed back
+            if len(self.sums) > 1:  # convolved: the product of all Fourier transforms, transformed back
                 product = fft.rfft(counts)
-                for i in range(1, len(self.matrices)):
+                for i in range(1, len(self.sums)):
                     product *= fft.rfft(self._counted(A[some], i), overwrite_x=True)
                 counts = fft.irfft(product, n=self.width, overwrite_x=True)
             out[some] = counts
-        if self.factor != 1.0:
-            out *= self.factor
+        if self.form.factor != 1.0:
+            out *= math.sqrt(self.form.factor)
 
     def _counted(self, A: Encoding, i: int) -> np.ndarray:
         """Return count sketch i of every row."""
         counts = inner(A, self.matrices[i])
-        counts[:, self.places[i]] += self.constants[i]
+        counts[:, self.sums[i, -1]] += self.signs[i, -1] * self.signs.dtype.type(math.sqrt(self.form.coef0))
         return counts
 
 
