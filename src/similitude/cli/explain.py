@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from similitude.cli.output import Computation, Terminal
-from similitude.cli.saved_models import ModelOptions, SavedModel
+from similitude.cli.saved_models import ModelOptions
 from similitude.support import brief, number_of
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ def explain(
     from similitude.compute import as_objects
     from similitude.relevance import text_of
 
-    found = given.load(run)
-    one, actual = _row(run, found, given, row)
+    model, about = given.load(run)
+    one, actual = _row(run, given, about, row)
     with run.computing(f"explaining row {row:,}"):
-        explanation = found.model.explain(one, by=by)[0]
-        mattered = _attribution(found.model, one, found.schema.names) if parts else None
-    label = str(found.about["label"])
+        explanation = model.explain(one, by=by)[0]
+        mattered = _attribution(model, one, about["schema"].get("names")) if parts else None
+    label = str(about["label"])
     document = {"command": "explain", "row": row, "actual": actual, **explanation.to_dict()}
     if mattered is not None:
         document["attribution"] = {name: mattered.to_dict()[name] for name in ("parts", "values", "base", "how")}
@@ -85,16 +85,14 @@ def _attribution(model: Any, one: Any, names: Sequence[str]) -> Attribution | No
     return attribution(model, x, names=names)
 
 
-def _row(run: Computation, found: SavedModel, given: ModelOptions, row: int) -> tuple[Any, Any]:
+def _row(run: Computation, given: ModelOptions, about: dict[str, Any], row: int) -> tuple[Any, Any]:
     """Return one row of a file as a collection of one, and its label if there is one."""
     import numpy as np
 
     from similitude.compute import take
-    from similitude.data.files import batches
 
     before = 0
-    for data in batches(given.file, schema=found.schema, **given.format_arguments()):
-        run.note(*data.notes)
+    for data in given.batches(run, about):
         if row < before + len(data):
             label = None if data.labels is None else data.labels[row - before]
             return take(data.objects, np.array([row - before])), label

@@ -12,14 +12,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import option
 from similitude.support import plain, printable, short_numbers
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ MIN_WIDTH = 72
 class Output:
     """Options of the output, and the output: results, and notes on what was inferred, left out or chosen."""
 
-    as_json: Annotated[bool, option("Output --json: One JSON document on standard output.")] = False
+    json: bool = False
     notes: list[str] = field(default_factory=list, init=False)
 
     def note(self, *sentences: str) -> None:
@@ -49,7 +48,7 @@ class Output:
 
     def result(self, document: dict[str, Any], show: Callable[[Terminal], None]) -> None:
         """Write the result: the document as JSON, or what `show` prints."""
-        if self.as_json:
+        if self.json:
             print(
                 json.dumps(plain({**document, "notes": self.notes}, finite=True), indent=2, allow_nan=False), flush=True
             )
