@@ -168,22 +168,17 @@ def chart(
     x: dict[str, Any],
     y: dict[str, Any],
     layers: list[dict[str, Any]],
-    columns: tuple[str, ...],
-    rows: list[tuple[Any, ...]],
+    table: Mapping[str, Any],
     height: int = 240,
     square: bool = False,
 ) -> Chart:
-    """Return a chart of layers (see `marks`) on two axes (see `axis`), `height` pixels high."""
-    encodings = [one["encoding"] for one in layers]
+    """Return a chart of layers (see `marks`) on two axes (see `axis`), and its numbers as a table by column."""
     named = {one["encoding"]["color"]["datum"]: one["mark"]["color"] for one in layers if "color" in one["encoding"]}
-    scale = {"domain": list(named), "range": list(named.values())}
-    for encoding in encodings:
-        if "x" in encoding:
-            encoding["x"] |= x
-        if "y" in encoding:
-            encoding["y"] |= y
-        if "color" in encoding:
-            encoding["color"] |= {"type": "nominal", "scale": scale}
+    color = {"type": "nominal", "scale": {"domain": list(named), "range": list(named.values())}}
+    for layer in layers:
+        for channel, look in {"x": x, "y": y, "color": color}.items():
+            if channel in layer["encoding"]:
+                layer["encoding"][channel] |= look
     spec = {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "width": "container",
@@ -191,7 +186,7 @@ def chart(
         "autosize": {"type": "fit-x", "contains": "padding"},
         "layer": layers,
     }
-    return Chart(name, finding, spec, columns, rows, square)
+    return Chart(name, finding, spec, tuple(table), table_rows(*table.values()), square)
 
 
 def axis(
