@@ -105,13 +105,7 @@ def _described(option: Any) -> str:
 
 
 def _ending(epilog: str, width: int) -> str:
-    r"""Return what follows the options; an example may be pasted into a shell, also where it takes several lines.
-
-    >>> print(_ending("Example: similitude check -s 'edit() + linear()' genes.csv", 40))
-    Example:
-      similitude check -s \
-        'edit() + linear()' genes.csv
-    """
+    """Return what follows the options; an example may be pasted into a shell, also where it takes several lines."""
     if not epilog.startswith("Example: "):
         return epilog
     lines = ["  "]

@@ -124,12 +124,7 @@ def judged(
 
 
 def verdict(models: list[ComparedModel], classes: bool) -> str:
-    """Say in a sentence whether the first model is better than the best of the others.
-
-    >>> models = [ComparedModel("a", 0.1, 0.01, 0.0, 0.0, 1.0), ComparedModel("b", 0.12, 0.01, -0.02, 0.015, 1.0)]
-    >>> verdict(models, classes=True)
-    'a is not shown to be better than b: 10.0 % error and 12.0 %, a difference of 2.0 % with a standard error of 1.5 %'
-    """
+    """Say in a sentence whether the first model is better than the best of the others."""
     first = models[0]
     best = min(models[1:], key=lambda one: one.error)
     number = (lambda value: f"{100 * value:.1f} %") if classes else figure
@@ -271,11 +266,7 @@ def _items(items: Any) -> dict[str, float]:
 
 
 def _graph_parts(graph: Any) -> dict[str, float]:
-    """Return the numbers of nodes and edges of a graph, and of nodes of each degree and each label.
-
-    >>> _graph_parts(([[0, 1], [1, 2]], ["C", "C", "O"]))
-    {'nodes': 3.0, 'edges': 2.0, 'label C': 2.0, 'label O': 1.0, 'degree 1': 2.0, 'degree 2': 1.0}
-    """
+    """Return the numbers of nodes and edges of a graph, and of nodes of each degree and each label."""
     edges = np.asarray(graph[0], dtype=int).reshape(-1, 2)
     count = graph[1]
     labels: Any = ()

@@ -140,11 +140,7 @@ class DataOptions(FormatOptions):
 
 
 def image_shape_of(text: str | None, option: str = "--image-shape") -> tuple[int, int] | None:
-    """Return the rows and columns of images.
-
-    >>> image_shape_of("8x8")
-    (8, 8)
-    """
+    """Return the rows and columns of images."""
     if text is None:
         return None
     rows, _, columns = text.lower().partition("x")

@@ -15,12 +15,7 @@ PANELS = ("Commands", "Arguments", "Input", "Format", "Similarity", "Model", "Ou
 
 
 def option(text: str) -> Any:
-    """Declare an option or argument: its panel of ``--help``, names, the word for its value, the least value, its help.
-
-    >>> one = option("Model --landmarks NUMBER>=1: The number of landmarks.")
-    >>> one.rich_help_panel, one.metavar, one.min, one.help
-    ('Model', 'NUMBER', 1, 'The number of landmarks.')
-    """
+    """Declare an option or argument: its panel of ``--help``, names, the word for its value, and its help."""
     head, _, help = text.partition(": ")
     panel, *names = head.split()
     if panel == "Arguments":

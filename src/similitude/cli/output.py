@@ -91,11 +91,7 @@ class Computation(Output):
 
 
 def engine_of(settings: str, progress: bool = False) -> LocalEngine:
-    """Return the engine with settings such as ``threads=2,memory=4GiB,processes=4``.
-
-    >>> engine_of("threads=2, memory=4GiB")
-    LocalEngine(threads=2, processes=None, memory='4GiB', progress=False, checkpoint=None)
-    """
+    """Return the engine with settings such as ``threads=2,memory=4GiB,processes=4``."""
     from similitude.compute.engines import LocalEngine
 
     types: dict[str, Callable[[str], Any]] = {"threads": int, "processes": int, "memory": str, "checkpoint": str}
@@ -189,12 +185,7 @@ class Terminal(Console):
 
 
 def _wrapped(line: str, width: int) -> str:
-    """Return a line wrapped at words, as far indented as it is.
-
-    >>> print(_wrapped("  rows 1, 2, 3", 10))
-      rows 1,
-      2, 3
-    """
+    """Return a line wrapped at words, as far indented as it is."""
     indent = line[: len(line) - len(line.lstrip())]
     return textwrap.fill(
         line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
@@ -211,11 +202,7 @@ ARGUMENTS = "label|object|kind|separator|decimal|encoding|missing|unlabeled|keep
 
 
 def in_options(sentence: str) -> str:
-    """Replace the parameters of Python in a sentence about reading files by command-line options.
-
-    >>> in_options("as vectors; kind='series' takes them as series"), in_options("choose it with object=, one of")
-    ("as vectors; --kind 'series' takes them as series", 'choose it with --object, one of')
-    """
+    """Replace the parameters of Python in a sentence about reading files by command-line options."""
     sentence = re.sub(r"\bcolor=True\b", "--color", sentence)
     sentence = sentence.replace("image_size=", "image-size=")
     sentence = re.sub(rf"\b({ARGUMENTS})=(?=')", r"--\1 ", sentence)
@@ -223,14 +210,7 @@ def in_options(sentence: str) -> str:
 
 
 def with_interval(estimate: Estimate, share: bool = False) -> str:
-    """Return an estimate with its interval, in per cent if it is a share.
-
-    >>> from similitude.results import Estimate
-    >>> with_interval(Estimate(0.1523, 0.1486, 0.16, 0.95, "ESTIMATE"), share=True)
-    '15.2 % (95 % interval: 14.9 % to 16.0 %)'
-    >>> with_interval(Estimate(0.75801, 0.68661, 0.8293, 0.95, "ESTIMATE"))
-    '0.758 (95 % interval: 0.687 to 0.829)'
-    """
+    """Return an estimate with its interval, in per cent if it is a share."""
     figures = (estimate.value, estimate.low, estimate.high)
     value, low, high = (f"{100 * one:.1f} %" if share else f"{one:.3g}" for one in figures)
     return f"{value} ({100 * estimate.level:g} % interval: {low} to {high})"

@@ -9,6 +9,7 @@ from similitude.cli.errors import UsageError
 from similitude.cli.inputs import check_not_read
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.cli.saved_models import ModelOptions
+from similitude.support import first_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,8 +64,8 @@ def predict(
     if score.rows:
         run.note(f"column {about['label']!r} was not used to predict; {score.rows:,} rows are scored by it")
     if score.unknown:
-        names = [*map(repr, list(score.unknown)[:5]), *["…"] * (len(score.unknown) > 5)]
-        run.note(f"labels that the model does not know, and so never predicts: {', '.join(names)}")
+        names = first_of(map(repr, score.unknown), 5)
+        run.note(f"labels that the model does not know, and so never predicts: {names}")
     _report(run, output, rows, score, collected)
 
 

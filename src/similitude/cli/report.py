@@ -95,11 +95,7 @@ def report(
 
 
 def command_line(file: str, options: dict[str, Any]) -> str:
-    """Return the command that writes the same report again.
-
-    >>> command_line("my genes.csv", {"label": "class", "object": None, "max_calls": 9, "keep": ["a"], "trust": True})
-    "similitude report 'my genes.csv' --label class --max-calls 9 --keep a --trust"
-    """
+    """Return the command that writes the same report again."""
     words = []
     for name, given in options.items():
         for value in given if isinstance(given, (list, tuple)) else [given]:

@@ -10,6 +10,7 @@ import similitude
 from similitude.cli.errors import ExitCode, UsageError
 from similitude.cli.inputs import DataOptions, Task, labels_of, parsed, task_of
 from similitude.cli.output import Computation, Terminal, with_interval
+from similitude.support import first_of
 
 if TYPE_CHECKING:
     from similitude.goodness import Goodness
@@ -120,13 +121,12 @@ def _facts(goodness: Goodness) -> list[tuple[str, object]]:
     p = goodness.p_value
     weighted = goodness.weighted
     classes = [str(name) for name in goodness.classes_.tolist()]
-    listed = ", ".join([*classes[:8], *["…"] * (len(classes) > 8)])
     related = "yes" if p.value <= SIGNIFICANT else "not shown"
     margin = goodness.margin.reason
     if goodness.margin.value is not None:
         margin = f"{goodness.margin.value:.3g}"
     facts: list[tuple[str, object]] = [
-        ("rows", f"{goodness.n:,} in {len(classes)} classes: {listed}"),
+        ("rows", f"{goodness.n:,} in {len(classes)} classes: {first_of(classes, 8)}"),
         ("related to the labels?", f"{related}: p = {p.value:.3g}, {p.permutations:,} permutations"),
         ("centered alignment", with_interval(goodness.centered_alignment)),
         ("own class minus others", with_interval(goodness.weak.balanced)),

@@ -77,14 +77,7 @@ class StatusLine:
         return getattr(self.stream, name)
 
     def text(self, seconds: float) -> str:
-        """Return the line after some seconds.
-
-        >>> line = StatusLine(sys.stderr, "fitting")
-        >>> line.begin("choosing landmarks")
-        >>> line.detail = "40% of 12 tiles"
-        >>> line.text(61.5)
-        'similitude: fitting, 61 s: choosing landmarks (40% of 12 tiles)'
-        """
+        """Return the line after some seconds."""
         text = f"similitude: {self.what}, {int(seconds)} s"
         if self.phase:
             text += f": {self.phase}"

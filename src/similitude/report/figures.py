@@ -47,14 +47,13 @@ from similitude.report.render.chart import (
 )
 from similitude.report.render.images import GramImage, shades
 from similitude.report.render.sentences import (
-    counted,
-    error_text,
     held_out_error,
     percent,
+    score_text,
     short_label,
     what_learning_gained,
 )
-from similitude.support import check_choice
+from similitude.support import check_choice, number_of
 
 __all__ = [
     "calibration",
@@ -100,10 +99,10 @@ def labels(found: Findings | About) -> Chart:
     if not isinstance(counted_labels, ClassCounts):
         raise TypeError("this figure draws classes, and the labels are numbers: see residuals")
     pairs = counted_labels.largest_first()
-    table = {"class": [str(label) for label, _ in pairs], "examples": [count for _, count in pairs]}
+    table: dict[str, Any] = {"class": [str(label) for label, _ in pairs], "examples": [count for _, count in pairs]}
     names = table["class"][:MOST_BARS]
     counts = table["examples"][:MOST_BARS]
-    most = counted(counts[0], "example")
+    most = number_of(counts[0], "example")
     fewest = pairs[-1][1]
     finding = f"Each of the {len(pairs)} classes has {most}."
     if counts[0] > fewest:
@@ -127,7 +126,7 @@ def spectrum(found: Findings | Eigenvalues) -> Chart:
     ranks = np.arange(1, n + 1)
     negative = values < -part.rounding
     layers = [marks("rule", {"y": [0.0]}, SOFT_INK)]
-    sides = [("not negative", ~negative, BLUE), ("negative", negative, ORANGE)]
+    sides: list[Any] = [("not negative", ~negative, BLUE), ("negative", negative, ORANGE)]
     few = f"{part.n_negative:,} of the {n:,} eigenvalues are"
     share = f" ({percent(part.negative_share)} of the absolute sum)"
     if part.n_negative == 1:
@@ -165,7 +164,7 @@ def gaps(found: Findings | Goodness) -> Chart:
     if len(groups) > MOST_BARS:
         finding += f" The {MOST_BARS} classes with the lowest median are drawn."
     each = groups.values()
-    table = {
+    table: dict[str, Any] = {
         "class": list(groups),
         "examples": list(map(len, each)),
         "median gap": list(map(np.median, each)),
@@ -287,8 +286,8 @@ def learning_curve(found: Findings | LearningCurve) -> Chart:
             text = {"x": [size.size], "text": [letter]}
             layers.append(marks("text", text, INK, y=2, baseline="top", fontWeight=600))
     finding = (
-        f"With {part.landmarks[0]:,} landmarks the {measure} is {error_text(error.y[0], measure)}, with the "
-        f"model's {part.chosen:,} it is {error_text(error.y[-1], measure)}."
+        f"With {part.landmarks[0]:,} landmarks the {measure} is {score_text(measure, error.y[0])}, with the "
+        f"model's {part.chosen:,} it is {score_text(measure, error.y[-1])}."
     )
     if asked:
         finding += f" Theory asks for {'; '.join(asked)}."
@@ -313,7 +312,7 @@ def cost_curve(found: CostCurve) -> Chart:
     ]
     x = axis("calls to fit", ends=(0.0, float(found.x[-1])))
     y = axis("accuracy on held-out rows", percent=True)
-    table = {
+    table: dict[str, Any] = {
         "calls to fit": found.x,
         "accuracy": found.y,
         "low": found.low,
@@ -342,7 +341,7 @@ def recall(found: Findings | ModelFindings) -> Chart:
         raise TypeError("this figure draws classes, and the model predicts numbers: see errors")
     shown = sorted(part.by_class, key=lambda one: one.recall.value)[:MOST_BARS]
     names = [short_label(one.label) for one in shown]
-    table = {
+    table: dict[str, Any] = {
         "class": [str(one.label) for one in shown],
         "examples": [one.n for one in shown],
         "recall": [one.recall.value for one in shown],
@@ -376,8 +375,9 @@ def confusion(found: Findings | ModelFindings) -> Chart:
         y = [names[i] for i in a[order]]
         x = [names[i] for i in b[order]]
         count = cells[a, b][order]
-        for column, values in zip(table.values(), (y, x, count), strict=True):
-            column.extend(values)
+        table["true class"] += y
+        table["predicted class"] += x
+        table["examples"] += count.tolist()
         opacity = 0.2 + 0.6 * shares[a, b][order]
         layers.append(marks("rect", {"y": y, "x": x, "count": count, "opacity": opacity}, color, hover=hover))
         if len(names) <= MANY_CLASSES:
@@ -501,7 +501,7 @@ def object_map(found: Findings | ObjectMap, color: str | None = None) -> Chart:
             data = {"index": placed.indices[own], "x": placed.x[own], "y": placed.y[own]}
             layers.append(marks("point", data, shade, name, {"index": "example"}))
     order = np.argsort(levels, kind="stable")
-    table = {
+    table: dict[str, Any] = {
         color: [looks[level + 1][0] for level in levels[order]],
         "example": placed.indices[order],
         "x": placed.x[order],
@@ -516,13 +516,13 @@ def landmarks(found: Findings | Sequence[LandmarkFinding]) -> Chart:
     """Draw the importance of the most important landmarks, colored by direction."""
     given = found.landmarks if isinstance(found, Findings) else found
     shown = [one for one in given if one.rank <= MOST_BARS]
-    table = {
+    table: dict[str, Any] = {
         "landmark": [f"X[{one.index}] ({short_label(one.label)})" for one in shown],
         "direction": [one.direction for one in shown],
         "importance": [one.importance for one in shown],
     }
     names = table["landmark"]
-    directions = {one: f"for {one}" for one in sorted(set(table["direction"]))}
+    directions: dict[str, Any] = {one: f"for {one}" for one in sorted(set(table["direction"]))}
     colors = COLORS
     if len(directions) > MOST_COLORS:
         directions = dict.fromkeys(directions)

@@ -102,13 +102,7 @@ def summarize(
 
 
 def short_name(similarity: Similarity) -> str:
-    """Return the name of a similarity for a title: that of the user's function, or a short repr.
-
-    >>> from similitude import FromPairs
-    >>> from similitude.kernels import Linear
-    >>> short_name(FromPairs(max)), short_name(Linear())
-    ('max', 'Linear()')
-    """
+    """Return the name of a similarity for a title: that of the user's function, or a short repr."""
     name = getattr(getattr(similarity, "f", None), "__name__", None)
     return name if name and name.isidentifier() else brief(similarity)
 
@@ -141,12 +135,6 @@ def guess_image_shape(X: Any, names: Sequence[str] | None) -> tuple[int, int] | 
     Rows of pixels make neighbors of components that are far apart in the vector: if both these and components that
     follow each other are correlated, more than any two are, the vectors are images; not if components half a row apart
     are correlated more than those a row apart, as in smooth curves.
-
-    >>> from sklearn.datasets import load_digits
-    >>> guess_image_shape(load_digits().data, None)
-    (8, 8)
-    >>> guess_image_shape(np.random.default_rng(0).normal(size=(100, 64)), None) is None
-    True
     """
     if names is not None or is_sparse(X) or not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
         return None

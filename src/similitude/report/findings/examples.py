@@ -106,11 +106,7 @@ def choose_examples(
 
 
 def margins(scores: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the score of each label minus the best other score or, for regression, predicted minus true.
-
-    >>> margins(np.array([[0.2, 0.5, 0.1]]), np.array([0]))
-    array([-0.3])
-    """
+    """Return the score of each label minus the best other score or, for regression, predicted minus true."""
     if scores.ndim == 1:
         return scores - targets
     rows = np.arange(len(scores))

@@ -24,7 +24,7 @@ from similitude.fitting import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.report.limits import HELD_OUT_FOLDS, MANY_EXAMPLES, MIN_EXAMPLES, REPEATS
 from similitude.similarity import Similarity
-from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
+from similitude.support import ESTIMATE, HELD_OUT, Estimate, first_of, pairs_at
 from similitude.theory import LEVEL, proportion
 
 ERROR_RATE = "error rate"
@@ -58,8 +58,7 @@ def split(inputs: Inputs) -> Inputs:
         only_ones = "in the only group of some class"
         notes.append(f"examples of one of the {len(np.unique(groups)):,} groups were held out together")
     if len(alone):
-        listed = ", ".join(map(str, alone[:10].tolist())) + ", …" * (len(alone) > 10)
-        notes.insert(0, f"{only_ones}, and so fitted to but never held out: examples {listed}")
+        notes.insert(0, f"{only_ones}, and so fitted to but never held out: examples {first_of(alone, 10)}")
     rng = inputs.rng()
     if inputs.n >= MANY_EXAMPLES:
         test = rest[random_part(groups[rest], 0.25, strata, rng)]
@@ -143,12 +142,7 @@ class HeldOutPredictions:
 
 @functools.lru_cache(maxsize=2)
 def bootstrap_counts(n: int, seed: int) -> np.ndarray:
-    """Return how often each of n examples is drawn: once in the sample itself, then in at most 400 bootstrap samples.
-
-    >>> counts = bootstrap_counts(5, 0)
-    >>> counts.shape, counts[:, 0], set(counts.sum(axis=0).tolist())
-    ((5, 401), array([1., 1., 1., 1., 1.]), {5.0})
-    """
+    """Return how often each of n examples is drawn: once in the sample itself, then in up to 400 bootstrap samples."""
     times = int(np.clip(4_000_000 // n, 100, 400))
     drawn = np.random.default_rng(seed).integers(n, size=(n, times)) * (times + 1) + np.arange(1, times + 1)
     counts = np.bincount(drawn.ravel(), minlength=n * (times + 1)).reshape(n, times + 1).astype(float)

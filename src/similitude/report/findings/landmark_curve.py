@@ -79,11 +79,7 @@ def learning_curve(
 
 
 def halvings(chosen: int, least: int) -> list[int]:
-    """Return increasing numbers of landmarks, each half of the next, ending with the chosen one.
-
-    >>> halvings(100, 3)
-    [3, 6, 12, 25, 50, 100]
-    """
+    """Return increasing numbers of landmarks, each half of the next, ending with the chosen one."""
     sizes = [chosen]
     while len(sizes) < 7 and sizes[-1] // 2 >= least:
         sizes.append(sizes[-1] // 2)

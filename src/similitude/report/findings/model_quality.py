@@ -49,9 +49,6 @@ class Residuals(Result):
 
         This is split conformal prediction (Lei, G'Sell, Rinaldo, Tibshirani and Wasserman, 2018); None if there are too
         few errors.
-
-        >>> Residuals(np.arange(9), np.zeros(9), np.arange(9.0)).reach()
-        8.0
         """
         reach = conformal_quantile(np.abs(self.values), level)
         return reach if np.isfinite(reach) else None

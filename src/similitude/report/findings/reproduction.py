@@ -71,9 +71,5 @@ def _can_be_parsed(similarity: Similarity) -> bool:
 
 
 def _quoted(text: str) -> str:
-    """Quote for a shell, in double quotes if that needs no escapes.
-
-    >>> print(_quoted("Gaussian(sigma='median')"))
-    "Gaussian(sigma='median')"
-    """
+    """Quote for a shell, in double quotes if that needs no escapes."""
     return shlex.quote(text) if set(text) & set('"$`\\!') or "'" not in text else f'"{text}"'

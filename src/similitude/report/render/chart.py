@@ -242,22 +242,14 @@ def marks(
 
 
 def rounded(value: Any) -> Any:
-    """Round a number to four significant digits, to keep the page small; None if it is not finite.
-
-    >>> rounded(0.123456789), rounded(np.float64("nan")), rounded("a")
-    (0.1235, None, 'a')
-    """
+    """Round a number to four significant digits, to keep the page small; None if it is not finite."""
     if isinstance(value, (float, np.floating)):
         return float(f"{value:.4g}") if np.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value
 
 
 def table_rows(*columns: Any) -> list[tuple[Any, ...]]:
-    """Return columns as rows of rounded numbers.
-
-    >>> table_rows([1, 2], np.array([0.5, 0.25]))
-    [(1, 0.5), (2, 0.25)]
-    """
+    """Return columns as rows of rounded numbers."""
     return [tuple(map(rounded, row)) for row in zip(*columns, strict=True)]
 
 

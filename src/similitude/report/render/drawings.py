@@ -17,6 +17,7 @@ import numpy as np
 from similitude.kernels.graphs import ParsedGraph, parse_graph
 from similitude.relevance import MOST_DRAWN_NODES, framed_positions, thinned
 from similitude.report.render.images import data_uri, palette
+from similitude.support import cut_to, four_digits
 
 COLORS = 10
 """Number of colors for labels and channels; further ones start over."""
@@ -53,11 +54,6 @@ def drawer(
 
     The kind ``"any"`` is inferred from the objects; `names` are those of the coordinates of vectors, which are drawn as
     images if `image_shape` (rows, columns) is given; columns of tables in `last` come last where cells differ.
-
-    >>> drawer("strings", ["ACGT", "ACCT"]).draw("ACGT", near="ACCT")
-    '<code class="drawing sequence">AC<mark>G</mark>T</code>'
-    >>> drawer("any", [{"Ann"}]).draw({"Ann", "Bob"}, near={"Bob"})
-    '<span class="drawing set"><span class="chip">Ann</span> <mark class="chip">Bob</mark></span>'
     """
     try:
         if kind not in _MAY_BE or not all(map(_MAY_BE[kind], objects)):
@@ -84,21 +80,8 @@ def full_repr(one: Any) -> str:
         return f"<{type(one).__name__}: repr failed with {type(error).__name__}>"
 
 
-def number(value: Any) -> str:
-    """Return a number with four significant digits, anything else as text.
-
-    >>> number(0.123456), number(1234567), number("a")
-    ('0.1235', '1234567', 'a')
-    """
-    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
-
-
 def _shortened(text: str, limit: int) -> str:
-    """Return a text, cut to a limit with its length appended.
-
-    >>> _shortened("abcdef", 3), _shortened("abc", 3)
-    ('abc… (6 characters)', 'abc')
-    """
+    """Return a text, cut to a limit with its length appended."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
@@ -127,8 +110,7 @@ def _swatches(names: list[str], what: str) -> str:
 
 def _repr(one: Any, near: Any) -> str:
     full = full_repr(one)
-    short = full if len(full) <= 120 else f"{full[:119]}…"
-    return f'<code class="drawing repr" title="{escape(full)}">{escape(short)}</code>'
+    return f'<code class="drawing repr" title="{escape(full)}">{escape(cut_to(120, full))}</code>'
 
 
 plain_drawer = Drawer(_repr)
@@ -234,7 +216,7 @@ def _fields(one: Any) -> Mapping[Any, Any]:
 def _shown(value: Any) -> str:
     if isinstance(value, Set):
         return ", ".join(sorted(map(str, value)))
-    return "missing" if value is None or str(value) in ("nan", "NaT", "<NA>") else number(value)
+    return "missing" if value is None or str(value) in ("nan", "NaT", "<NA>") else four_digits(value)
 
 
 # Vectors and series.
@@ -263,7 +245,7 @@ def _vectors(objects: list[Any], names: list[str] | None) -> Drawer:
         shares = np.nan_to_num(np.minimum(np.abs(values) / sizes, 1.0)) * np.isfinite(values)
         called = known or [f"x{i}" for i in range(len(values))]
         items = [
-            f"<div><dt>{escape(name)}</dt><dd>{number(value)}</dd>"
+            f"<div><dt>{escape(name)}</dt><dd>{four_digits(value)}</dd>"
             f'<dd class="bar{" below" * (value < 0)}" aria-hidden="true">'
             f'<span style="width:{100 * share:.0f}%"></span></dd></div>'
             for name, value, share in zip(called, values.tolist(), shares.tolist(), strict=False)
@@ -287,7 +269,7 @@ def _vectors(objects: list[Any], names: list[str] | None) -> Drawer:
         for color, side in enumerate((np.maximum(heights, 0), np.minimum(heights, 0))):
             bars = [f"M{i * step:.1f} {low:g}v{-side[i]:.1f}h{0.8 * step:.1f}V{low:g}" for i in np.flatnonzero(side)]
             drawn += f'<path class="fill-{color}" d="{"".join(bars)}"/>' if bars else ""
-        label = f"vector of {len(values)} numbers, the first {', '.join(map(number, values[:4].tolist()))}"
+        label = f"vector of {len(values)} numbers, the first {', '.join(map(four_digits, values[:4].tolist()))}"
         return _svg(f'{drawn}<path class="zero" d="M0 {low:g}H{WIDTH:g}"/>', WIDTH, height, label, "bars")
 
     scale = "each relative to the largest of its component" if units else "all on one scale"
@@ -342,10 +324,10 @@ def _series(objects: list[Any]) -> Drawer:
         label = f"series of {len(values)} times" + f" and {values.shape[1]} channels" * (values.shape[1] > 1)
         known = values[np.isfinite(values)]
         if len(known):
-            label += f", from {number(float(known.min()))} to {number(float(known.max()))}"
+            label += f", from {four_digits(float(known.min()))} to {four_digits(float(known.max()))}"
         return _svg(lines, WIDTH, height, label, "series")
 
-    legend = f'<p class="legend">All plots have the same scale, {number(low)} to {number(high)}.</p>'
+    legend = f'<p class="legend">All plots have the same scale, {four_digits(low)} to {four_digits(high)}.</p>'
     if channels > COLORS:
         only = f"; the first {most} are drawn" * (channels > most)
         legend += f'<p class="legend">{channels} channels, one line each{only}.</p>'

@@ -18,9 +18,9 @@ from similitude.report import figures, limits
 from similitude.report.findings import EXPLAINED, MEANINGS, ClassCounts, ExampleFinding, Findings
 from similitude.report.render import sentences
 from similitude.report.render.chart import THEME, VEGA_LITE, Chart
-from similitude.report.render.drawings import full_repr, number
+from similitude.report.render.drawings import full_repr
 from similitude.report.render.images import GramImage
-from similitude.support import missing_extra, printable, short_numbers
+from similitude.support import cut_to, four_digits, missing_extra, number_of, printable, short_numbers
 
 try:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -61,6 +61,9 @@ def as_html(found: Findings) -> str:
             compared_with=_compared_with,
             steps=steps,
             sentences=sentences,
+            label_text=sentences.label_text,
+            score_text=sentences.score_text,
+            number_of=number_of,
             charts=drawn,
             letters=figures.LETTERS,
             gram=gram,
@@ -91,7 +94,7 @@ def _environment() -> Environment:
         finalize=lambda value: str(value) if hasattr(value, "__html__") and type(value) is not Markup else value,
     )
     environment.filters.update(
-        number=number, percent=sentences.percent, full_repr=full_repr, shortened=_shortened, text=str
+        number=four_digits, percent=sentences.percent, full_repr=full_repr, shortened=_shortened, text=str
     )
     return environment
 
@@ -101,11 +104,7 @@ _DIRECTION = re.compile(r"(?<!\\)((?:\\\\)*)\\(u(?:061c|200[ef]|202[a-e]|206[6-9
 
 
 def as_json(value: Any) -> str:
-    r"""Return JSON that is safe within a script element: it cannot end the script, begin markup or turn text around.
-
-    >>> as_json({"label": "</script>"})
-    '{"label":"\\u003c/script\\u003e"}'
-    """
+    """Return JSON that is safe within a script element: it cannot end the script, begin markup or turn text around."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     text = _DIRECTION.sub(r"\1\\\\\2", text)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -192,5 +191,4 @@ def _compared_with(example: ExampleFinding) -> Any:
 
 def _shortened(text: str, limit: int = 160) -> str:
     """Return a similarity as it is shown: with few digits, and cut if it is long."""
-    text = short_numbers(text)
-    return text if len(text) <= limit else f"{text[:limit]}…"
+    return cut_to(limit + 1, short_numbers(text))

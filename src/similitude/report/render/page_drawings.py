@@ -14,7 +14,8 @@ from similitude.report.findings import IDENTIFIER, TEXT, DecidingExample, Decisi
 from similitude.report.limits import BUDGET, EXTRA
 from similitude.report.render.drawings import chip, drawer, plain_drawer
 from similitude.report.render.images import data_uri, palette, shades
-from similitude.report.render.sentences import counted, label_text
+from similitude.report.render.sentences import label_text
+from similitude.support import number_of
 
 
 class PageDrawings:
@@ -153,7 +154,7 @@ def steps(why: Decision) -> list[dict[str, Any]]:
     of_numbers = isinstance(why.prediction, float)
     parts = [(_rows_of(one, of_numbers), one.influence) for one in why.deciding]
     if why.n_others:
-        parts.append((counted(why.n_others, "other row"), why.others))
+        parts.append((number_of(why.n_others, "other row"), why.others))
     stops = np.cumsum([why.base, *(influence for _, influence in parts)])
     ends = np.array([*stops, why.score])
     spread = float(np.ptp(ends))
@@ -176,5 +177,5 @@ def steps(why: Decision) -> list[dict[str, Any]]:
 def _rows_of(one: DecidingExample, of_numbers: bool) -> str:
     mean = "mean " * (of_numbers and one.count > 1)
     who = "" if one.index is None else f", example {one.index}"
-    rows = f" and {counted(one.count - 1, 'other row')}" * (one.count > 1)
+    rows = f" and {number_of(one.count - 1, 'other row')}" * (one.count > 1)
     return f"{mean}{label_text(one.label)}{who}{rows}"

@@ -13,16 +13,13 @@ import numpy as np
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings import MISTAKE, ExampleFinding, Findings, Scores
 from similitude.report.render import sentences
-from similitude.support import brief, printable, short_numbers
+from similitude.support import brief, cut_to, first_of, four_digits, number_of, printable, short_numbers
 from similitude.validity import Validity
 
 LINE_WIDTH = 100
 
 LISTED_OBJECTS = 3
 """Largest number of objects that are listed in one place."""
-
-MAX_LETTERS = 70
-"""Largest number of characters of an object."""
 
 
 def as_text(found: Findings) -> str:
@@ -61,21 +58,12 @@ def _wrapped(text: str) -> str:
 
 
 def short(value: Any) -> str:
-    """Return an object in a few characters.
-
-    >>> short(np.array([0.123456, 2.0])), short(0.123456), short("kernel")
-    ('(0.123, 2)', '0.1235', "'kernel'")
-    """
+    """Return an object in a few characters."""
     if isinstance(value, Real) and not isinstance(value, bool):
         return f"{value:.4g}" if isinstance(value, float) else str(value)
     if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
-        return f"({', '.join(f'{one:.3g}' for one in value[:6])}{', …' if len(value) > 6 else ''})"
-    text = brief(value)
-    return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 1]}…"
-
-
-def _label(label: Any) -> str:
-    return label if isinstance(label, str) else short(label)
+        return f"({first_of([f'{one:.3g}' for one in value], 6)})"
+    return cut_to(70, brief(value))
 
 
 def _summary(found: Findings) -> Iterator[str]:
@@ -154,7 +142,7 @@ def _landmark_curve(found: Findings) -> Iterator[str]:
     curve = found.landmark_curve
     yield sentences.enough_landmarks(found)
     points = zip(curve.landmarks.tolist(), curve.error.y.tolist(), strict=True)
-    listed = ", ".join(f"{n:,}: {sentences.error_text(y, curve.measure)}" for n, y in points)
+    listed = ", ".join(f"{n:,}: {sentences.score_text(curve.measure, y)}" for n, y in points)
     yield f"Held-out {curve.measure} by the number of landmarks: {listed}."
     sizes = ", ".join(f"{size.size:,} {size.name} ({size.grade})" for size in curve.theorem_sizes)
     if sizes:
@@ -170,14 +158,14 @@ def _model(found: Findings) -> Iterator[str]:
         yield f"Residuals, {model.residuals}."
     if model.by_class:
         recalls = [f"{sentences.label_text(one.label)} {sentences.percent(one.recall.value)}" for one in model.by_class]
-        yield f"Recall: {', '.join(recalls[:12])}{', …' if len(recalls) > 12 else ''}."
+        yield f"Recall: {first_of(recalls, 12)}."
     yield from (f"  {pair}" for pair in model.worst[:LISTED_OBJECTS])
     if model.calibration is not None:
         curve = model.calibration
         off = np.average(np.abs(curve.x - curve.y), weights=curve.counts)
-        bins = sentences.counted(len(curve.x), "bin")
+        bins = number_of(len(curve.x), "bin")
         yield f"Probabilities are off by {100 * off:.0f} percentage points on average, in {bins}."
-    yield f"{sentences.counted(model.n_landmarks, 'landmark')}, {model.loss} loss; {model.representation}."
+    yield f"{number_of(model.n_landmarks, 'landmark')}, {model.loss} loss; {model.representation}."
 
 
 def _landmarks(found: Findings) -> Iterator[str]:
@@ -186,7 +174,7 @@ def _landmarks(found: Findings) -> Iterator[str]:
         return
     yield f"Importance is {found.importance}."
     for one in found.landmarks[:LISTED_OBJECTS]:
-        label = f"X[{one.index}], {_label(one.label)}"
+        label = f"X[{one.index}], {four_digits(one.label)}"
         yield f"  {one.rank}. {short(one.object)} ({label}): {one.importance:.3g}, for {one.direction}"
 
 
@@ -200,6 +188,6 @@ def _examples(found: Findings) -> Iterator[str]:
 def _example(one: ExampleFinding) -> str:
     seen = "" if one.held_out else ", fitted to"
     deciding = [part for part in one.decision.deciding if part.index != one.index][:1]
-    most = "".join(f"; decided most by {short(part.object)} ({_label(part.label)})" for part in deciding)
-    answer = f"{_label(one.label)}, predicted {_label(one.predicted)}"
+    most = "".join(f"; decided most by {short(part.object)} ({four_digits(part.label)})" for part in deciding)
+    answer = f"{four_digits(one.label)}, predicted {four_digits(one.predicted)}"
     return f"  {short(one.object)} (X[{one.index}]{seen}): {answer}{most}"
