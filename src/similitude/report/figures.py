@@ -77,7 +77,7 @@ __all__ = [
 LETTERS = "ABCDEFGHIJ"
 """The marks of the sizes that theorems ask for."""
 
-COLORS = [f"var(--c{place})" for place in range(10)]
+CLASS_COLORS = [f"var(--c{place})" for place in range(10)]
 """The colors of classes."""
 
 
@@ -204,7 +204,7 @@ def _stacked(groups: dict[str, np.ndarray]) -> tuple[list[dict[str, Any]], float
         at = np.flatnonzero(counts)
         bars = {"x": edges[at], "x2": edges[at + 1], "y": below[at], "y2": (below + counts)[at], "count": counts[at]}
         hover = {"count": f"examples of {name}", "x": "gap from", "x2": "gap to"}
-        layers.append(marks("rect", bars, COLORS[place], name, hover))
+        layers.append(marks("rect", bars, CLASS_COLORS[place], name, hover))
         below += counts
     return layers[::-1], float(below.max())
 
@@ -493,7 +493,7 @@ def object_map(found: Findings | ObjectMap, color: str | None = None) -> Chart:
     color = color or placed.colorings[0][0]
     check_choice("color", color, [name for name, *_ in placed.colorings])
     _, levels, names, ordered = next(one for one in placed.colorings if one[0] == color)
-    looks = [("unknown", QUIET), *zip(names, shades() if ordered else COLORS, strict=False)]
+    looks = [("unknown", QUIET), *zip(names, shades() if ordered else CLASS_COLORS, strict=False)]
     layers = []
     for level, (name, shade) in enumerate(looks, -1):
         own = levels == level
@@ -523,7 +523,7 @@ def landmarks(found: Findings | Sequence[LandmarkFinding]) -> Chart:
     }
     names = table["landmark"]
     directions: dict[str, Any] = {one: f"for {one}" for one in sorted(set(table["direction"]))}
-    colors = COLORS
+    colors = CLASS_COLORS
     if len(directions) > MOST_COLORS:
         directions = dict.fromkeys(directions)
         colors = [BLUE] * len(directions)
