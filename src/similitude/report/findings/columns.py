@@ -15,7 +15,7 @@ from similitude.compute import as_objects, is_sparse, take
 from similitude.relevance import importance
 from similitude.report.findings.held_out import Fold
 from similitude.report.findings.inputs import Inputs
-from similitude.report.limits import MAX_CALLS, MAX_CALLS_OF_A_FUNCTION, MAX_PERMUTED
+from similitude.report.limits import MAX_CALLS_OF_A_FUNCTION, MAX_PERMUTED
 from similitude.support import ESTIMATE, Estimate, Result
 from similitude.theory import LEVEL
 
@@ -98,7 +98,9 @@ def with_importance(
     passes = max(1, 2 * len(columns))
     tests = [(model, test) for model, _, test in folds if len(test)][: max(1, 120 // passes)]
     landmarks = max(model.n_similarity_calls_ for model, _ in tests)
-    most = MAX_CALLS if inputs.similarity.hints.threadsafe else MAX_CALLS_OF_A_FUNCTION
+    most = 10_000_000
+    if not inputs.similarity.hints.threadsafe:
+        most = MAX_CALLS_OF_A_FUNCTION
     if inputs.spare is not None:
         most = min(most, inputs.spare // 4)  # a quarter: landmarks may be compared in both directions
     rows = min(most // max(1, passes * landmarks * len(tests)), MAX_PERMUTED)

@@ -15,7 +15,7 @@ from similitude.relevance import Attribution, attributions, kind_of_object, part
 from similitude.report.findings.columns import component_names
 from similitude.report.findings.held_out import Fold, HeldOutPredictions, class_scores
 from similitude.report.findings.inputs import Inputs, Item
-from similitude.report.limits import MAX_ATTRIBUTED_CALLS, N_DECIDING, N_MISTAKES, N_TYPICAL
+from similitude.report.limits import MAX_ATTRIBUTED_CALLS, N_DECIDING, N_TYPICAL
 from similitude.support import Result, unboxed
 
 HARDEST = "hardest"
@@ -123,12 +123,12 @@ def _chosen(
     margin = margins(predictions.mean_scores, predictions.targets)
     if not inputs.of_classes:
         errors = np.abs(margin)
-        yield HARDEST, tested[np.argsort(-errors, kind="stable")[:N_MISTAKES]]
+        yield HARDEST, tested[np.argsort(-errors, kind="stable")[:22]]
         yield TYPICAL, tested[np.argsort(np.abs(errors - np.median(errors)), kind="stable")[:N_TYPICAL]]
         return
     order = np.argsort(margin, kind="stable")
     right = order[margin[order] >= 0]
-    yield MISTAKE, tested[order[margin[order] < 0][:N_MISTAKES]]
+    yield MISTAKE, tested[order[margin[order] < 0][:22]]
     if goodness is not None:
         yield "label looks wrong", doubted[:6]
         yield HARDEST, goodness.hardest

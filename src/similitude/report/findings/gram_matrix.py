@@ -11,7 +11,6 @@ import numpy as np
 from similitude.compute import take
 from similitude.compute.engines import current_engine
 from similitude.report.findings.inputs import Inputs
-from similitude.report.limits import MAX_SAMPLE
 from similitude.scikit import whole_gram
 from similitude.support import Result, pairs_at
 
@@ -66,7 +65,7 @@ class Eigenvalues(Result):
 
 def gram_of_sample(inputs: Inputs) -> tuple[GramSample, Eigenvalues]:
     """Return the Gram matrix of a sample, computed pair by pair, and its eigenvalues."""
-    chosen = inputs.sample(MAX_SAMPLE)
+    chosen = inputs.sample(300)  # a pixel for each pair
     chosen = chosen[np.argsort(inputs.targets[chosen], kind="stable")]
     k = inputs.resolved
     with pairs_at(chosen, chosen):

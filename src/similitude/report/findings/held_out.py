@@ -22,7 +22,7 @@ from similitude.evaluation import (
 )
 from similitude.fitting import probabilities
 from similitude.report.findings.inputs import Inputs
-from similitude.report.limits import HELD_OUT_FOLDS, MANY_EXAMPLES, MIN_EXAMPLES, REPEATS
+from similitude.report.limits import MANY_EXAMPLES, MIN_EXAMPLES, REPEATS
 from similitude.similarity import Similarity
 from similitude.support import ESTIMATE, HELD_OUT, Estimate, first_of, pairs_at
 from similitude.theory import LEVEL, proportion
@@ -71,7 +71,7 @@ def split(inputs: Inputs) -> Inputs:
     repeats = REPEATS if inputs.n < MIN_EXAMPLES else 1
     rounds = []
     for _ in range(repeats):
-        folds = fold_pairs(assign_folds(groups[rest], strata, rng, HELD_OUT_FOLDS))
+        folds = fold_pairs(assign_folds(groups[rest], strata, rng, 5))
         rounds.append(tuple((np.setdiff1d(everything, rest[test]), rest[test]) for _, test in folds))
     several = f"{repeats} repeats of " * (repeats > 1)
     notes.append(

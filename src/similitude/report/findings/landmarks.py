@@ -19,7 +19,7 @@ from similitude.landmarks import PROJECTION, lengths
 from similitude.linear import Moments, Ridge
 from similitude.report.findings.held_out import Fold
 from similitude.report.findings.inputs import Inputs, Item
-from similitude.report.limits import MAX_CALLS_OF_A_FUNCTION, MAX_REFITTED, N_IMPORTANT
+from similitude.report.limits import MAX_CALLS_OF_A_FUNCTION, MOST_LISTED
 from similitude.support import pairs_at, unboxed
 
 MEASURES = {
@@ -63,7 +63,7 @@ class LandmarkBlocks:
     @cached_property
     def refitted(self) -> np.ndarray:
         """Positions of the examples that models with fewer landmarks are fitted to."""
-        most = MAX_REFITTED
+        most = 8000
         if not self.inputs.similarity.hints.threadsafe:
             most = min(most, max(MAX_CALLS_OF_A_FUNCTION // max(1, self.n_landmarks), 10))
         if len(self.train) <= most:
@@ -153,7 +153,7 @@ def shifted_cholesky(K: np.ndarray) -> np.ndarray:
 
 
 def important_landmarks(
-    inputs: Inputs, model: Any, blocks: LandmarkBlocks | None, most: int = N_IMPORTANT
+    inputs: Inputs, model: Any, blocks: LandmarkBlocks | None, most: int = MOST_LISTED
 ) -> tuple[tuple[LandmarkFinding, ...], str]:
     """Return the landmarks of a model, the most important on the tested examples first, and what importance measures.
 
