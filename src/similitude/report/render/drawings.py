@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from html import escape
 from itertools import groupby
@@ -16,6 +16,7 @@ import numpy as np
 
 from similitude.kernels.graphs import ParsedGraph, parse_graph
 from similitude.relevance import MOST_DRAWN_NODES, framed_positions, thinned
+from similitude.report.findings import is_missing
 from similitude.report.render.images import data_uri, palette
 from similitude.support import cut_to, four_digits
 
@@ -39,7 +40,7 @@ def drawer(
     kind: str,
     objects: list[Any],
     *,
-    names: list[str] | None = None,
+    names: Sequence[str] | None = None,
     image_shape: tuple[int, int] | None = None,
     last: Collection[str] = (),
 ) -> Drawer:
@@ -237,7 +238,7 @@ def _dense(one: Any) -> np.ndarray:
     return np.asarray(one, dtype=float).ravel()
 
 
-def _vectors(objects: list[Any], names: list[str] | None) -> Drawer:
+def _vectors(objects: list[Any], names: Sequence[str] | None) -> Drawer:
     """Draw up to eight numbers as a list with bars, and more as bars alone; units differ if magnitudes do fivefold."""
     rows = [_dense(one) for one in objects]
     length = max(map(len, rows), default=0)
@@ -250,7 +251,7 @@ def _vectors(objects: list[Any], names: list[str] | None) -> Drawer:
     def listed(values: np.ndarray) -> str:
         sizes = np.resize(largest, len(values))
         shares = np.nan_to_num(np.minimum(np.abs(values) / sizes, 1.0)) * np.isfinite(values)
-        called = [f"x{i}" for i in range(len(values))]
+        called: Sequence[str] = [f"x{i}" for i in range(len(values))]
         if names is not None and len(names) == length:
             called = names
         items = [

@@ -33,31 +33,30 @@ except ImportError:
 
 
 def as_html(found: Findings) -> str:
-    """Return the findings as an HTML page that loads nothing from the network.
-
-    Everything that comes from users is escaped, and only its own scripts may run in it.
-    """
+    """Return the findings as an HTML page: it loads nothing from the network, and only its own scripts may run in it."""
     script = _file("page.js")
     drawn = charts_of(found)
     gram = GramImage(found.gram)
     drawings = PageDrawings(found)
     columns = sorted(found.columns, key=lambda one: -one.weight)
+    scores = found.model.scores
+    scales = dict.fromkeys(scores[0].values, 1.0)  # the values at the full length of bars: of errors, the largest
+    if not found.model.classes:
+        largest = {name: np.nanmax([one.values[name].high for one in scores] + [1e-300]) for name in scales}
+        scales = largest | {EXPLAINED: 1.0}
     return printable(
         _environment()
         .get_template("page.html")
         .render(
+            vars(found),
             found=found,
-            about=found.about,
-            model=found.model,
-            goodness=found.goodness,
-            validity=found.validity,
             classes=found.model.task == CLASSIFICATION,
             columns=columns[: limits.MOST_LISTED],
             more_columns=columns[limits.MOST_LISTED :],
             meanings=MEANINGS,
             by_class={str(one.label): one for one in found.model.by_class},
             gram_images=[(one.name, GramImage(one.sample).image) for one in found.alternatives],
-            score_scales=_score_scales(found),
+            score_scales=scales,
             compared_with=_compared_with,
             steps=steps,
             sentences=sentences,
@@ -171,17 +170,6 @@ def _data(found: Findings, charts: dict[str, Chart], gram: GramImage, drawings: 
             "happened": "".join("01"[int(one)] for one in calibration.happened),
         }
     return {name: Markup(as_json(content)) for name, content in data.items()}
-
-
-def _score_scales(found: Findings) -> dict[str, float]:
-    """Return the value of each score at the full length of its bar: of errors, the largest."""
-    scores = found.model.scores
-    if found.model.classes:
-        return dict.fromkeys(scores[0].values, 1.0)
-    largest = {
-        name: float(np.nanmax([one.values[name].high for one in scores] + [1e-300])) for name in scores[0].values
-    }
-    return largest | {EXPLAINED: 1.0}
 
 
 def _compared_with(example: ExampleFinding) -> Any:

@@ -348,11 +348,8 @@ def what_learning_gained(found: LearnedSummary) -> str:
     )
 
 
-def what_was_learned(found: Findings) -> str:
+def what_was_learned(learned: LearnedSummary) -> str:
     """Say which columns count, and what learning gained."""
-    learned = found.learned
-    if learned is None:
-        return ""
     return f"What counts: {learned.importance.in_short()}. {what_learning_gained(learned)}"
 
 

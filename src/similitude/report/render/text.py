@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings import MISTAKE, ExampleFinding, Findings, Scores
 from similitude.report.render import sentences
 from similitude.support import brief, cut_to, first_of, four_digits, number_of, printable, short_numbers
@@ -27,7 +26,7 @@ def as_text(found: Findings) -> str:
     sections = {
         "summary": _summary(found),
         "data": _data(found),
-        **({} if found.learned is None else {"learned": _learned(found, found.learned)}),
+        "learned": _learned(found),
         "model": _model(found),
         "examples": _examples(found),
         "landmarks": _landmarks(found),
@@ -39,7 +38,8 @@ def as_text(found: Findings) -> str:
     title = " ".join(found.about.title.split())
     lines = [title, "=" * min(len(title), LINE_WIDTH)]
     for section, answers in sections.items():
-        lines += ["", sentences.SECTIONS[section], *(_wrapped(answer) for answer in answers)]
+        if section in sentences.sections(found):
+            lines += ["", sentences.SECTIONS[section], *map(_wrapped, answers)]
     again = str(found.reproduce).splitlines()
     return printable("\n".join([*lines, "", sentences.SECTIONS["reproduce"], *(f"  {line}" for line in again)]))
 
@@ -59,8 +59,8 @@ def _wrapped(text: str) -> str:
 
 def short(value: Any) -> str:
     """Return an object in a few characters."""
-    if isinstance(value, Real) and not isinstance(value, bool):
-        return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, Real):
+        return four_digits(value)
     if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
         return f"({first_of([f'{one:.3g}' for one in value], 6)})"
     return cut_to(70, brief(value))
@@ -69,8 +69,7 @@ def short(value: Any) -> str:
 def _summary(found: Findings) -> Iterator[str]:
     yield sentences.verdict(found)
     for one in found.model.scores:
-        compared = sentences.ahead(found.model, one)
-        yield f"  {one.name}: {_scores(one)}" + (f" ({compared})" if compared else "")
+        yield f"  {one.name}: {_scores(one)} ({sentences.ahead(found.model, one)})".removesuffix(" ()")
     yield sentences.where_scores_come_from(found.model)
     for other in found.alternatives:
         yield f"  Instead by {other.name}: {_scores(other.scores)} ({sentences.ahead(found.model, other.scores)})"
@@ -89,13 +88,14 @@ def _data(found: Findings) -> Iterator[str]:
         if any(one.importance for one in found.columns):
             first = sorted(found.columns, key=lambda one: -one.weight)[:5]
             yield f"Most important columns: {', '.join(one.name for one in first if one.weight > 0)}."
-        yield f"Columns by kind: {counts}." + (f" Missing cells: {', '.join(missing[:8])}." if missing else "")
+        yield f"Columns by kind: {counts}." + f" Missing cells: {', '.join(missing[:8])}." * bool(missing)
     yield f"Similarity: {short_numbers(found.about.similarity)}."
     yield from (f"Note: {sentence}." for sentence in found.about.notes)
 
 
-def _learned(found: Findings, learned: LearnedSummary) -> Iterator[str]:
-    yield sentences.what_was_learned(found)
+def _learned(found: Findings) -> Iterator[str]:
+    learned: Any = found.learned
+    yield sentences.what_was_learned(learned)
     yield from (f"  {step}" for step in learned.steps)
     one = learned.importance
     listed = [f"{one.names[i]} {one.values[i]:.0%} [{one.low[i]:.0%}, {one.high[i]:.0%}]" for i in one.order()[:5]]
@@ -179,14 +179,19 @@ def _landmarks(found: Findings) -> Iterator[str]:
 
 
 def _examples(found: Findings) -> Iterator[str]:
-    mistakes = [one for one in found.examples if MISTAKE in one.why]
-    others = "The largest errors:" if found.model.residuals is not None else "No held-out mistake; the hardest:"
-    yield "The clearest mistakes:" if mistakes else others
-    yield from (_example(one) for one in (mistakes or found.examples)[:LISTED_OBJECTS])
+    shown = [one for one in found.examples if MISTAKE in one.why]
+    head = "The clearest mistakes:"
+    if not shown:
+        shown = list(found.examples)
+        head = "No held-out mistake; the hardest:"
+        if found.model.residuals is not None:
+            head = "The largest errors:"
+    yield head
+    yield from map(_example, shown[:LISTED_OBJECTS])
 
 
 def _example(one: ExampleFinding) -> str:
-    seen = "" if one.held_out else ", fitted to"
+    seen = ", fitted to" * (not one.held_out)
     deciding = [part for part in one.decision.deciding if part.index != one.index][:1]
     most = "".join(f"; decided most by {short(part.object)} ({four_digits(part.label)})" for part in deciding)
     answer = f"{four_digits(one.label)}, predicted {four_digits(one.predicted)}"
