@@ -62,7 +62,7 @@ class Attribution(Result):
     @property
     def title(self) -> str:
         """The prediction, its score, and how values were found."""
-        compared = "" if self.against is None else f" against {written(self.against)}"
+        compared = f" against {written(self.against)}" * (self.against is not None)
         how = "what is lost without each part; parts may stand in for each other"
         if self.base is not None:
             how = f"base {self.base:+.4g} and the parts sum to it"

@@ -52,17 +52,20 @@ def _baselines(
     inputs: Inputs, columns: Sequence[ColumnFinding], neighbors: Neighbors
 ) -> Iterator[tuple[str, str, Predictor]]:
     """Yield names, descriptions and predictors."""
-    constant = "most frequent class" if inputs.of_classes else "mean"
+    constant = "mean"
+    kind = "ridge regression"
+    if inputs.of_classes:
+        constant = "most frequent class"
+        kind = "logistic regression"
     yield constant, "the same prediction for all examples", lambda train, test: _constant(inputs, train, test)
-    few = f" of {MAX_NEIGHBORS:,} of them" if inputs.n > MAX_NEIGHBORS else ""
+    few = f" of {MAX_NEIGHBORS:,} of them" * (inputs.n > MAX_NEIGHBORS)
     about = f"the label of the most similar example that was fitted to{few}, by the same similarity"
     yield "nearest neighbor", about, neighbors.predict
     used = [one for one in columns if one.is_feature]
     if not used:
         return
     left_out = [one.name for one in columns if not one.is_feature]
-    without = f" (without {', '.join(left_out)})" if left_out else ""
-    kind = "logistic regression" if inputs.of_classes else "ridge regression"
+    without = f" (without {', '.join(left_out)})" * bool(left_out)
     yield "linear model", f"scikit-learn's {kind} on scaled columns{without}", _of_columns(inputs, used, _linear)
     if inputs.n >= MIN_EXAMPLES:
         yield "gradient boosting", f"scikit-learn's HistGradientBoosting{without}", _of_columns(inputs, used, _boosting)
@@ -152,8 +155,9 @@ class Neighbors:
                 # Scaled, so that large objects are not taken for similar to all.
                 diagonal = similarity_of(model).diag(take(self.inputs.X, chosen))
                 sizes = np.asarray(diagonal, dtype=np.float64)
-                scaled = K[rows] / np.sqrt(sizes) if (sizes > 0).all() else K[rows]
-                wrong = suspicious_labels(scaled, codes[chosen], codes[test[rows]])
+                if (sizes <= 0).any():
+                    sizes = np.ones(len(sizes))
+                wrong = suspicious_labels(K[rows] / np.sqrt(sizes), codes[chosen], codes[test[rows]])
                 found.append(test[rows[wrong]])
         return np.unique(np.concatenate(found))
 

@@ -61,8 +61,8 @@ class ColumnFinding(Result):
         return self.kind in (NUMBER, CATEGORY, FLAG, DATE)
 
     def __str__(self) -> str:
-        missing = f", {100 * self.missing:.0f} % missing" if self.missing else ""
-        return f"{self.name}: {self.kind}{missing}, {self.summary}" + (f" ({self.remark})" if self.remark else "")
+        missing = f", {100 * self.missing:.0f} % missing" * bool(self.missing)
+        return f"{self.name}: {self.kind}{missing}, {self.summary}" + f" ({self.remark})" * bool(self.remark)
 
 
 def component_names(names: Sequence[str] | None, n: int) -> list[str]:

@@ -30,7 +30,7 @@ class ClassCounts(Result):
     def __str__(self) -> str:
         pairs = self.largest_first()
         named = ", ".join(f"{label} ({count:,})" for label, count in pairs[:8])
-        return f"{len(pairs)} classes: {named}" + (f" and {len(pairs) - 8} more" if len(pairs) > 8 else "")
+        return f"{len(pairs)} classes: {named}" + f" and {len(pairs) - 8} more" * (len(pairs) > 8)
 
 
 @dataclass(frozen=True)
@@ -86,18 +86,24 @@ def summarize(
         quartiles = np.quantile(inputs.y, [0.0, 0.25, 0.5, 0.75, 1.0])
         labels = NumberSummary(*np.append(quartiles, (inputs.y.mean(), inputs.y.std())).tolist())
         what = "a number"
-    by = "a learned similarity" if inputs.automatic else short_name(inputs.similarity)
+    by = short_name(inputs.similarity)
+    similarity = repr(inputs.similarity)
+    if inputs.automatic:
+        by = "a learned similarity"
+        similarity = "auto"
+    if kind == "vectors" and image_shape is None:
+        image_shape = guess_image_shape(inputs.X, names)
     return About(
         title=title or f"Predicting {inputs.label or what} of {inputs.n:,} {objects} by {by}",
         kind=kind,
         n=inputs.n,
         task=inputs.task,
         labels=labels,
-        similarity="auto" if inputs.automatic else repr(inputs.similarity),
+        similarity=similarity,
         names=_names(inputs.X, names),
         notes=(),
         examples=tuple(map(inputs.item, stratified(inputs.codes, min(6, inputs.n), inputs.rng(), least=1))),
-        image_shape=image_shape or (guess_image_shape(inputs.X, names) if kind == "vectors" else None),
+        image_shape=image_shape,
     )
 
 
@@ -121,12 +127,14 @@ def kind_of(similarity: Similarity, X: Any) -> str:
 
 
 def _names(X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if names is None and is_table(X):
+        return tuple(map(str, X.columns))
     if names is None:
-        return tuple(str(name) for name in X.columns) if is_table(X) else None
+        return None
     width = X.shape[1] if getattr(X, "ndim", 0) == 2 else len(names)
     if width != len(names):
         raise ValueError(f"names holds {len(names)} names, X has {width} columns")
-    return tuple(str(name) for name in names)
+    return tuple(map(str, names))
 
 
 def guess_image_shape(X: Any, names: Sequence[str] | None) -> tuple[int, int] | None:

@@ -96,11 +96,11 @@ def _order_within(K: np.ndarray, boundaries: np.ndarray) -> np.ndarray:
 
 
 def _eigenvalues(K: np.ndarray, chosen: np.ndarray) -> Eigenvalues:
-    eps = float(np.finfo(K.dtype if K.dtype.kind == "f" else float).eps)
+    eps = float(np.finfo(np.result_type(K, np.float32)).eps)
     K = K.astype(np.float64)
     values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
     rounding = 4 * len(K) * eps * float(np.abs(values).max())
     total = float(np.abs(values).sum())
     negative = float(np.abs(values[values < -rounding]).sum())
     asymmetry = float(np.abs(K - K.T).max())
-    return Eigenvalues(values, rounding, asymmetry, negative / total if total > 0 else 0.0, np.sort(chosen))
+    return Eigenvalues(values, rounding, asymmetry, negative / (total or 1.0), np.sort(chosen))

@@ -41,7 +41,7 @@ Fold = tuple[Any, np.ndarray, np.ndarray]
 def split(inputs: Inputs) -> Inputs:
     """Hold out a quarter of each class; with fewer examples plan cross-validation, with few of them repeated."""
     everything = np.arange(inputs.n)
-    groups = everything if inputs.groups is None else inputs.groups
+    groups = inputs.units
     alone = np.empty(0, int)
     if inputs.of_classes:  # examples of groups that hold all examples of some class
         only = groups_of_classes(inputs.codes, groups)[inputs.codes] == 1
@@ -90,12 +90,14 @@ class HeldOutPredictions:
     probabilities: np.ndarray | None  # of shape (n, classes), means over rounds; None for regression
     targets: np.ndarray  # class codes, or numbers to predict
     grade: str
-    groups: np.ndarray | None = None  # which intervals count instead of examples
+    groups: np.ndarray  # which intervals count
 
     @property
     def predicted(self) -> np.ndarray:
         """The predicted class codes or numbers, a row for each round."""
-        return self.scores.argmax(axis=2) if self.scores.ndim == 3 else self.scores
+        if self.scores.ndim == 3:
+            return np.asarray(self.scores.argmax(axis=2))
+        return self.scores
 
     @property
     def mean_scores(self) -> np.ndarray:
@@ -110,10 +112,9 @@ class HeldOutPredictions:
 
     def losses(self) -> np.ndarray:
         """Return for each example the share of wrong classes, or the mean absolute error."""
-        wrong = self.predicted != self.targets
-        return np.asarray(
-            (wrong if self.probabilities is not None else np.abs(self.predicted - self.targets)).mean(axis=0)
-        )
+        if self.probabilities is None:
+            return np.asarray(np.abs(self.predicted - self.targets).mean(axis=0))
+        return np.asarray((self.predicted != self.targets).mean(axis=0))
 
     def error(self, seed: int) -> Estimate:
         """Return the error rate with an exact interval, or the root mean squared error with a bootstrap interval."""
@@ -124,17 +125,14 @@ class HeldOutPredictions:
 
     def share(self, which: np.ndarray, among: np.ndarray | None = None) -> Estimate:
         """Return the share of examples, in all rounds, of those that are `among`, with its exact interval."""
-        among = np.ones(len(self.targets), dtype=bool) if among is None else among
-        successes, n = float(which[:, among].sum(axis=1).mean()), int(among.sum())
-        if self.groups is None:
-            return proportion(successes, n, self.grade)
+        if among is None:
+            among = np.ones(len(self.targets), dtype=bool)
         n_groups = len(np.unique(self.groups[among]))
-        return proportion(successes * n_groups / n, n_groups, self.grade)
+        successes = float(which[:, among].sum(axis=1).mean())
+        return proportion(successes * n_groups / int(among.sum()), n_groups, self.grade)
 
     def resampled(self, seed: int) -> np.ndarray:
         """Return how often each example is drawn in bootstrap samples of examples or groups, scaled to add up to n."""
-        if self.groups is None:
-            return bootstrap_counts(len(self.targets), seed)
         _, group = np.unique(self.groups, return_inverse=True)
         counts = bootstrap_counts(int(group.max()) + 1, seed)[group]
         return np.asarray(counts * (len(counts) / counts.sum(axis=0)))
@@ -212,7 +210,7 @@ def out_of_fold(inputs: Inputs, predict: Predictor) -> HeldOutPredictions:
         likely.mean(axis=0) if inputs.of_classes else None,
         inputs.targets[tested],
         HELD_OUT if inputs.held_out else ESTIMATE,
-        None if inputs.groups is None else inputs.groups[tested],
+        inputs.units[tested],
     )
 
 

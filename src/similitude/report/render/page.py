@@ -33,7 +33,7 @@ except ImportError:
 
 
 def as_html(found: Findings) -> str:
-    """Return the findings as an HTML page: it loads nothing from the network, and only its own scripts may run in it."""
+    """Return the findings as an HTML page that loads nothing from the network; only its own scripts run in it."""
     script = _file("page.js")
     drawn = charts_of(found)
     gram = GramImage(found.gram)
