@@ -140,11 +140,7 @@ def similitude(
 
 
 def register(app: typer.Typer, command: Callable[..., None], example: str, group: str = "") -> None:
-    """Make a function a command, whose options are its parameters and, of groups, their fields.
-
-    A group is a dataclass whose fields are options and whose methods use them. A later parameter takes the place of a
-    field of its name.
-    """
+    """Make a function a command, whose options are its parameters and, where these are dataclasses, their fields."""
     groups: dict[str, tuple[Any, list[str]]] = {}
     options: dict[str, inspect.Parameter] = {}
     parameters = inspect.signature(command, eval_str=True).parameters
@@ -198,11 +194,7 @@ app.add_typer(caches, name="cache")
 
 
 def exit_code(arguments: list[str]) -> int:
-    """Run the command line and return its exit code; errors are written to standard error, without a traceback.
-
-    ``--debug``, in any position, shows the traceback. With ``--json``, standard output gets a JSON object with the
-    message as well.
-    """
+    """Run the command line and return its exit code; errors are written to standard error, with --json also as JSON."""
     _prepare_streams()
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]

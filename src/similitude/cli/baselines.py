@@ -44,28 +44,14 @@ MANY_CATEGORIES = 200
 
 @dataclass(frozen=True)
 class ComparedModel(Result):
-    """A model and its error in the folds.
-
-    Attributes
-    ----------
-    name : str
-    error : float
-        The share of wrong predictions, or the mean squared error, of rows that it was not fitted to.
-    standard_error : float
-        Of the error; `difference_error` is that of the difference.
-    difference : float
-        How much larger the error of the first model is, row by row: below 0, the first is better.
-    difference_error : float
-    seconds : float
-        Time of all fits and predictions.
-    """
+    """A model and its error in the folds."""
 
     name: str
-    error: float
+    error: float  # the share of wrong predictions, or the mean squared error, of rows that it was not fitted to
     standard_error: float
-    difference: float
+    difference: float  # how much larger the error of the first model is, row by row: below 0, the first is better
     difference_error: float
-    seconds: float
+    seconds: float  # of all fits and predictions
 
     @property
     def is_better(self) -> bool:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from similitude.cli.errors import UsageError
-from similitude.support import plain, printable, short_numbers
+from similitude.support import for_people, plain
 
 if TYPE_CHECKING:
     from similitude.compute.engines import LocalEngine
@@ -127,7 +127,7 @@ class Terminal(Console):
 
     def shown(self, text: object) -> str:
         """Return text without control characters, with short numbers, in ASCII if the stream has no other letters."""
-        shown = short_numbers(printable(text))
+        shown = for_people(text)
         if not self.is_unicode:
             shown = shown.translate(IN_ASCII)
         return shown

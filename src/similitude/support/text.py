@@ -50,6 +50,11 @@ def four_digits(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def for_people(text: object) -> str:
+    """Return text without control characters and with short numbers."""
+    return short_numbers(printable(text))
+
+
 def cut_to(most: int, text: str) -> str:
     """Return a text, of a long one the beginning.
 

@@ -27,10 +27,7 @@ def compared(
     columns: Sequence[ColumnFinding],
     neighbors: Neighbors,
 ) -> tuple[tuple[Scores, ...], np.ndarray]:
-    """Return the scores of the model and of the baselines in the same folds, and which examples all of them miss.
-
-    Examples are given by positions in X; the constant prediction does not count.
-    """
+    """Return the scores of the model and of the baselines, and which examples all but the constant one miss."""
     own = f"a linear model on similarities to {model.n_similarity_calls_:,} landmarks"
     found = [Scores(MODEL, own, scores(inputs, predictions))]
     missed = _missed(predictions)

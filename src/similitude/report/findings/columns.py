@@ -90,11 +90,7 @@ def columns_of(inputs: Inputs, kind: str, names: Sequence[str] | None) -> tuple[
 def with_importance(
     inputs: Inputs, columns: Sequence[ColumnFinding], folds: Sequence[Fold]
 ) -> tuple[Sequence[ColumnFinding], list[str]]:
-    """Return columns with their importance by permutation, measured in some of the folds on what was held out.
-
-    Each column is permuted twice, in as many folds as 120 predictions allow. Also return a note if only some of the
-    held-out examples were used.
-    """
+    """Return columns with their importance by permutation in as many folds as 120 predictions allow, and notes."""
     passes = max(1, 2 * len(columns))
     tests = [(model, test) for model, _, test in folds if len(test)][: max(1, 120 // passes)]
     landmarks = max(model.n_similarity_calls_ for model, _ in tests)

@@ -161,11 +161,7 @@ def _predicted(
 def decisions(
     inputs: Inputs, indices: np.ndarray, folds: Sequence[Fold], names: Sequence[str] | None = None
 ) -> dict[int, Decision]:
-    """Explain the predictions of examples, each by the first model that was not fitted to it, or else by the last.
-
-    All are attributed to parts of the object; with a function of the user, which is slow, only the first ones. `names`
-    are those of the components of vectors.
-    """
+    """Explain the predictions of examples, each by the first model that was not fitted to it, or else by the last."""
     left = indices.tolist()
     found: dict[int, Decision] = {}
     calls = np.inf if inputs.similarity.hints.threadsafe else float(MAX_ATTRIBUTED_CALLS)

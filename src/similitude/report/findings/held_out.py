@@ -190,10 +190,7 @@ def predict_held_out(inputs: Inputs, make: Callable[[], Any]) -> tuple[HeldOutPr
 
 
 def out_of_fold(inputs: Inputs, predict: Predictor) -> HeldOutPredictions:
-    """Predict every held-out example by `predict`, which fits to positions of X and returns scores and probabilities.
-
-    Of classes, both have a column for every class; numbers have no probabilities.
-    """
+    """Predict every held-out example by `predict`, in every fold."""
     tested = inputs.tested
     at = np.searchsorted(tested, np.arange(inputs.n))
     shape = (len(inputs.rounds), len(tested), *[len(inputs.classes)] * inputs.of_classes)

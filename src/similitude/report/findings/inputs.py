@@ -197,10 +197,7 @@ def _of_model(model: Any, X: Any, y: Any, task: str | None, random_state: Any) -
 
 
 def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None) -> tuple[Inputs, dict[str, Any]]:
-    """Return the inputs and other similarities such that no more than a number of calls of users' functions are made.
-
-    As many examples are kept as four fifths of the budget can compare with each other; every pair is paid for once.
-    """
+    """Keep as many examples as four fifths of the calls can compare with each other; every pair is paid for once."""
     counted = {name: as_similarity(one) for name, one in others.items() if not isinstance(one, str)}
     counted = {name: one for name, one in {"": inputs.similarity, **counted}.items() if calls_per_pair(one)}
     per_pair = sum(map(calls_per_pair, counted.values()))

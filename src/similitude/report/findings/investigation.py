@@ -340,11 +340,7 @@ def _model(inputs: Inputs) -> tuple[Inputs, HeldOutPredictions, tuple[Fold, ...]
 
 
 def _landmark_blocks(inputs: Inputs, folds: Sequence[Fold]) -> list[LandmarkBlocks]:
-    """Return similarities to landmarks: of the models of the first round, and last of the reported model.
-
-    If a part was held out once, these are the same; there are none where every row is a landmark, or where a frugal
-    fit gives landmarks no weights.
-    """
+    """Return similarities to landmarks with weights: of the models of the first round, last of the reported one."""
     for model, _, _ in folds:
         is_frugal = model.n_similarity_calls_ and not len(model.landmark_weights_)
         if is_frugal or model.landmark_curve_.reason == EVERY_ROW:

@@ -81,10 +81,7 @@ class LandmarkBlocks:
         return shifted_cholesky(np.asarray(self.model.similarity_.gram(self.model.landmarks_)))
 
     def scores_of_some(self, which: np.ndarray) -> np.ndarray:
-        """Return the scores of the tested examples by a model with some of the landmarks and the same penalty.
-
-        Of classes there is one column for each, otherwise one in all.
-        """
+        """Return the scores of the tested examples by a model with some of the landmarks and the same penalty."""
         F = self._features(self.learned, which)
         targets = self.inputs.targets[self.refitted]
         Y = np.eye(len(self.inputs.classes))[targets] if self.inputs.of_classes else targets[:, None]
@@ -155,10 +152,7 @@ def shifted_cholesky(K: np.ndarray) -> np.ndarray:
 def important_landmarks(
     inputs: Inputs, model: Any, blocks: LandmarkBlocks | None, most: int = MOST_LISTED
 ) -> tuple[tuple[LandmarkFinding, ...], str]:
-    """Return the landmarks of a model, the most important on the tested examples first, and what importance measures.
-
-    `blocks` holds the similarities of these; None where every row is a landmark: there, importance is influence.
-    """
+    """Return landmarks, the most important first, and what importance measures: without blocks, their influence."""
     if blocks is not None and not blocks.n_landmarks:
         return (), ""
     objects = model.landmarks_

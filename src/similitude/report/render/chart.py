@@ -227,11 +227,7 @@ def marks(
     hover: Mapping[str, str] | None = None,
     **style: Any,
 ) -> dict[str, Any]:
-    """Return a layer of marks of one kind and color, one for each row of the data, whose columns are channels.
-
-    `name` is the entry in the legend, `hover` the titles of the columns that hovering shows, and `style` properties of
-    Vega-Lite's mark.
-    """
+    """Return a layer of marks, one for each row of the data; `name` is its legend, `hover` has titles of columns."""
     rows = [dict(zip(data, row, strict=True)) for row in table_rows(*data.values())]
     encoding: dict[str, Any] = {one: {"field": one, **look} for one, look in CHANNELS.items() if one in data}
     if hover:

@@ -55,11 +55,7 @@ def data_uri(share: np.ndarray, colors: np.ndarray) -> str:
 
 
 class GramImage:
-    """A Gram matrix as an image: dark to light, or blue to red around zero if there are negative values.
-
-    ``low`` and ``high`` are the values of the first and the last of the 256 colors, chosen by the values off the
-    diagonal, where objects are compared with others; the diagonal may lie beyond them.
-    """
+    """A Gram matrix as an image: dark to light, or blue to red around zero, by the values off the diagonal."""
 
     def __init__(self, gram: GramSample) -> None:
         others = gram.matrix[~np.eye(len(gram.matrix), dtype=bool)]
