@@ -26,10 +26,7 @@ def compared(
     columns: Sequence[ColumnFinding],
     neighbors: Neighbors,
 ) -> tuple[tuple[Scores, ...], np.ndarray]:
-    """Return the scores of the model and of the baselines in the same folds, and which examples all of them miss.
-
-    Examples are given by positions in X; the constant prediction does not count.
-    """
+    """Return the scores of the model and of the baselines, and which examples all but the constant one miss."""
     own = f"a linear model on similarities to {model.n_similarity_calls_:,} landmarks"
     found = [Scores(MODEL, own, scores(inputs, predictions))]
     missed = _missed(predictions)
@@ -51,17 +48,20 @@ def _baselines(
     inputs: Inputs, columns: Sequence[ColumnFinding], neighbors: Neighbors
 ) -> Iterator[tuple[str, str, Predictor]]:
     """Yield names, descriptions and predictors."""
-    constant = "most frequent class" if inputs.of_classes else "mean"
+    constant = "mean"
+    kind = "ridge regression"
+    if inputs.of_classes:
+        constant = "most frequent class"
+        kind = "logistic regression"
     yield constant, "the same prediction for all examples", lambda train, test: _constant(inputs, train, test)
-    few = f" of {MAX_NEIGHBORS:,} of them" if inputs.n > MAX_NEIGHBORS else ""
+    few = f" of {MAX_NEIGHBORS:,} of them" * (inputs.n > MAX_NEIGHBORS)
     about = f"the label of the most similar example that was fitted to{few}, by the same similarity"
     yield "nearest neighbor", about, neighbors.predict
     used = [one for one in columns if one.is_feature]
     if not used:
         return
     left_out = [one.name for one in columns if not one.is_feature]
-    without = f" (without {', '.join(left_out)})" if left_out else ""
-    kind = "logistic regression" if inputs.of_classes else "ridge regression"
+    without = f" (without {', '.join(left_out)})" * bool(left_out)
     yield "linear model", f"scikit-learn's {kind} on scaled columns{without}", _of_columns(inputs, used, _linear)
     if inputs.n >= MIN_EXAMPLES:
         yield "gradient boosting", f"scikit-learn's HistGradientBoosting{without}", _of_columns(inputs, used, _boosting)

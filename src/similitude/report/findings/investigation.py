@@ -202,7 +202,7 @@ def investigate(
     inputs = validated(similarity, X, y, task, random_state, groups)
     if image_shape is not None:
         _check_image_shape(image_shape, inputs.X)
-    engine = current_engine() if engine is None else engine
+    engine = engine or current_engine()
     check_max_calls(max_calls, engine)
     inputs, others = within_budget(inputs, named_similarities(compare), max_calls)
     about = summarize(inputs, title, names, image_shape)
@@ -228,7 +228,8 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
     with timed("model"):
         inputs, predictions, folds = _model(inputs)
         model = folds[-1][0]
-        inputs = replace(inputs, similarity=similarity_of(model)) if inputs.automatic else inputs
+        if inputs.automatic:
+            inputs = replace(inputs, similarity=similarity_of(model))
     with timed("is it a kernel"):
         validity = _validity(inputs)
         gram, spectrum = known or gram_of_sample(inputs)
@@ -239,12 +240,12 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
     with timed("landmarks"):
         blocks = _landmark_blocks(inputs, folds)
         curve = learning_curve(inputs, model, blocks[:-1] or blocks, predictions, goodness)
-        landmarks, measure = important_landmarks(inputs, model, blocks[-1] if blocks else None)
+        landmarks, measure = important_landmarks(inputs, model, next(iter(blocks[-1:]), None))
     with timed("columns"):
-        described = columns_of(inputs, about.kind, about.names)
-        permuted = () if about.image_shape is not None else described
-        columns, few_permuted = with_importance(inputs, permuted, folds)
-        columns = columns or described
+        columns: Sequence[ColumnFinding] = columns_of(inputs, about.kind, about.names)
+        few_permuted: list[str] = []
+        if about.image_shape is None:
+            columns, few_permuted = with_importance(inputs, columns, folds)
     with timed("map"):
         placed = object_map(inputs, gram, predictions, columns, embedding)
     with timed("baselines"):
@@ -340,11 +341,7 @@ def _model(inputs: Inputs) -> tuple[Inputs, HeldOutPredictions, tuple[Fold, ...]
 
 
 def _landmark_blocks(inputs: Inputs, folds: Sequence[Fold]) -> list[LandmarkBlocks]:
-    """Return similarities to landmarks: of the models of the first round, and last of the reported model.
-
-    If a part was held out once, these are the same; there are none where every row is a landmark, or where a frugal
-    fit gives landmarks no weights.
-    """
+    """Return similarities to landmarks with weights: of the models of the first round, last of the reported one."""
     for model, _, _ in folds:
         is_frugal = model.n_similarity_calls_ and not len(model.landmark_weights_)
         if is_frugal or model.landmark_curve_.reason == EVERY_ROW:
