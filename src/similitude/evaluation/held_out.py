@@ -5,8 +5,9 @@ What depends on the number of rows is decided here: a fit, its folds and functio
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -128,6 +129,11 @@ class Trial:
         loss = float(weights @ losses / weights.sum())
         deviation = float(np.sqrt(weights**2 @ (losses - loss) ** 2) / weights.sum())
         return cls(lam, scores, losses, loss, deviation)
+
+    @classmethod
+    def of_path(cls, lams: Iterable[float], scores: Any, Y: np.ndarray, weights: np.ndarray) -> list[Trial]:
+        """Evaluate the scores under each penalty by the squared errors of their rows."""
+        return [cls.of(lam, one, Y, weights) for lam, one in zip(lams, scores, strict=True)]
 
 
 def error_of_classes(wrong: np.ndarray, n_classes: int, groups: np.ndarray | None) -> Estimate:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -266,7 +266,7 @@ class Gram:
         for i, inverse in enumerate(inverses.T):
             halves = W * np.sqrt(inverse)
             c = W @ (inverse[:, None] * self._along)
-            found[:, i] = solved_by_group(partial(_blocks_of_rows, halves), c, groups)
+            found[:, i] = solved_by_group(halves, c, groups)
         return found
 
     def _reflected(self, V: Any) -> Any:
@@ -363,7 +363,7 @@ class GramFactor:
         """
         a = self.coefficients(np.column_stack([Y, np.ones(len(Y))]), rest)
         columns = self._inverse_half().T.astype(np.float64)
-        left = solved_by_group(partial(_blocks_of_rows, columns), a, groups)
+        left = solved_by_group(columns, a, groups)
         return a[:, :-1], with_mean_of_others(left[:, :-1], left[:, -1:], Y, weights, groups)
 
     def fit(
@@ -445,11 +445,6 @@ def _lower_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
         K[...] = below + below.T
         penalty = np.maximum(10 * np.asarray(penalty), least)
         least = 10 * least
-
-
-def _blocks_of_rows(R: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the blocks of R R' that groups of rows have among themselves."""
-    return np.asarray(R[rows] @ np.swapaxes(R[rows], 1, 2))
 
 
 def unit_of(values: np.ndarray) -> float:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-BlocksOfGroups = Callable[[np.ndarray], np.ndarray]
-"""Given the rows of some groups of one size, of shape (groups, size), returns their matrices (groups, size, size)."""
+DETERMINED = 1e-8
+"""A row whose leverage is this close to one fixes its own prediction and cannot be evaluated by leaving it out."""
 
 
 def rows_by_size(groups: np.ndarray) -> list[np.ndarray]:
@@ -22,21 +20,21 @@ def rows_by_size(groups: np.ndarray) -> list[np.ndarray]:
     return [np.stack([part for part in parts if len(part) == size]) for size in sizes]
 
 
-def solved_by_group(blocks: BlocksOfGroups, values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Solve the equations of every group, whose right-hand sides are its rows of the values."""
+def solved_by_group(R: np.ndarray, values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Solve the equations of every group: its block of R R', and its rows of the values as right-hand sides."""
     found = np.empty(values.shape)
     for rows in rows_by_size(groups):
-        found[rows] = np.linalg.solve(blocks(rows), values[rows])
+        found[rows] = np.linalg.solve(R[rows] @ np.swapaxes(R[rows], 1, 2), values[rows])
     return found
 
 
-def residuals_from_halves(Z: np.ndarray, residuals: np.ndarray, groups: np.ndarray, least: float) -> np.ndarray | None:
+def residuals_from_halves(Z: np.ndarray, residuals: np.ndarray, groups: np.ndarray) -> np.ndarray:
     r"""Return the residuals of each group without it: the solution of :math:`(I - Z_G Z_G^\top) e_G = r_G`.
 
-    Z Z' is the hat matrix. None if a group determines its own predictions: a pivot is below `least`. Groups with more
-    rows than Z has columns take the smaller equations of Z'Z.
+    Z Z' is the hat matrix. They are NaN if a group determines its own predictions. Groups with more rows than Z has
+    columns take the smaller equations of Z'Z.
     """
-    found = np.empty(residuals.shape)
+    found = np.full(residuals.shape, np.nan)
     for rows in rows_by_size(groups):
         H = Z[rows]
         r = residuals[rows]
@@ -46,9 +44,9 @@ def residuals_from_halves(Z: np.ndarray, residuals: np.ndarray, groups: np.ndarr
         try:
             pivots = np.diagonal(np.linalg.cholesky(blocks), axis1=1, axis2=2) ** 2
         except np.linalg.LinAlgError:
-            return None
-        if pivots.min() < least:
-            return None
+            return np.full(residuals.shape, np.nan)
+        if pivots.min() < DETERMINED:
+            return np.full(residuals.shape, np.nan)
         found[rows] = np.linalg.solve(blocks, r) if wide else r + H @ np.linalg.solve(blocks, across @ r)
     return found
 

@@ -82,7 +82,7 @@ def nested_errors(
         ridge = Ridge(moments)
         found = []
         for test in _tests(which, left):
-            scores = np.stack(list(ridge.predictions(F[test], (PENALTIES * unit).tolist())))
+            scores = ridge.predictions(F[test], (PENALTIES * unit).tolist())
             losses = ((scores - targets.Y[test]) ** 2).sum(axis=2)
             found.append((test, np.stack([losses, targets.errors(scores, test)])))
         return found
