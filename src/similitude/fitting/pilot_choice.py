@@ -118,7 +118,7 @@ def _scale_search(
         known[i] = trials.best(nearest_place(1e-2) if nearest is None else known[nearest], step)
         return trials, known[i]
 
-    return Search(make, len(PILOT_MULTIPLES), lambda found: found[0].extrapolated(found[1]))
+    return Search(make, range(len(PILOT_MULTIPLES)), lambda found: found[0].extrapolated(found[1]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ class AutoChoice:
 
     def penalties(self) -> tuple[float, ...]:
         """Return the penalty of each part, which is added to the diagonal of its Gram matrix."""
-        return tuple(10.0**part.setting.penalty for part in self.parts)
+        return tuple(10.0 ** part.setting[1] for part in self.parts)
 
 
 @at_most_blas_threads(8)  # with 16 threads a fit took twice as long as with 2 to 8

@@ -62,7 +62,7 @@ class LearningFeatures:
 
     def kernel_of(self, fit: Fit) -> Similarity:
         """Return the kernel of the original objects that was fitted."""
-        return self.kernel(fit.candidate.k, mean_metric(fit.candidate.metrics), 2.0**fit.setting.width)
+        return self.kernel(fit.candidate.k, mean_metric(fit.candidate.metrics), 2.0 ** fit.setting[0])
 
     def importance_of(self, fit: Fit) -> GradientImportance:
         """Return how much a fit depends on each of the user's columns."""

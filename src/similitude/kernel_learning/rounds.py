@@ -18,7 +18,6 @@ from similitude.kernel_learning.trials import (
     ISOTROPIC,
     Fit,
     MetricCandidate,
-    Setting,
     Steps,
 )
 from similitude.kernels import Laplace
@@ -89,7 +88,7 @@ def search_metric(
 def isotropic(k: Any, splits: tuple[PilotSplit, ...]) -> Fit:
     """Return the kernel of standardized columns, all with the same weight, at its best setting."""
     ones = np.ones(splits[0].width)
-    return MetricCandidate(k, splits, (ones,) * len(splits), ISOTROPIC).best(Setting())
+    return MetricCandidate(k, splits, (ones,) * len(splits), ISOTROPIC).best((0, -2))
 
 
 def _metric_path(name: str, start: Fit, diagonal: bool, to_beat: float) -> Path:

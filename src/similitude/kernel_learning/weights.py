@@ -46,9 +46,9 @@ class WeightCandidate(Candidate):
             found.append((K / size, C / size, size))
         return found
 
-    def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the similarities, those of fitted rows in single precision if the penalty allows it."""
-        return [(K.astype(setting.precision), C) for K, C, _ in self.normalized]
+    def grams(self, width: float, dtype: type) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the similarities, those of fitted rows in a precision; they have no width."""
+        return [(K.astype(dtype), C) for K, C, _ in self.normalized]
 
     def models(self, fit: Fit) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]]:
         """Yield the weights, the rows and the dual coefficients of each split."""
@@ -128,7 +128,7 @@ def search_weights(problem: Any, splits: tuple[PilotSplit, ...]) -> LearnedPaths
     starts = [problem.starts(_places(split)[0]) for split in splits]
     names = list(starts[0])
     paths: list[Path] = []
-    setting = Setting(0, -1)
+    setting: Setting = (0, -1)
     for name in names:
         candidate = WeightCandidate(problem, splits, tuple(one[name] for one in starts))
         start = candidate.best(setting)
