@@ -123,12 +123,14 @@ def walk(
     (3, 0)
     """
     at = start
+    least = loss(at)
     before = None
     while at != before:
         before = at
         for step in steps:
-            while tie * loss(there := tuple(map(add, at, step))) < loss(at):
+            while tie * (found := loss(there := tuple(map(add, at, step)))) < least:
                 at = there
+                least = found
     return at
 
 

@@ -95,7 +95,7 @@ def choose_automatically(
         weights = search_metric(CITY_BLOCK, splits, first=city_block, to_beat=matern.loss)
         fits = [gaussian, weights.chosen, search_metric(MATERN, splits, first=matern, city_block=weights).chosen]
     more = splits_of(features)
-    if len(more[0].fitted.X) > len(splits[0].fitted.X):
+    if len(more[0].X) > len(splits[0].X):
         fits = [with_more_rows(one, more) for one in fits]
     if len(splits) > 1:
         fits = [one.candidate.best(one.setting, HALF_STEPS) for one in fits]

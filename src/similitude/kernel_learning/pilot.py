@@ -9,33 +9,23 @@ import numpy as np
 from similitude.evaluation import Pilot, dealt_folds, fold_pairs, in_first_groups
 
 
-class PilotRows(NamedTuple):
-    """Standardized vectors and their targets."""
-
-    X: np.ndarray
-    Y: np.ndarray
-
-
 class PilotSplit(NamedTuple):
-    """Rows that a candidate is fitted to, and others that are held out.
+    """Standardized rows that a candidate is fitted to with their targets, and others that are held out with theirs.
 
     Targets are centered and scaled on the rows that are fitted, so that the mean has a loss of 1.
     """
 
-    fitted: PilotRows
-    held_out: PilotRows
+    X: np.ndarray
+    Y: np.ndarray
+    X_held_out: np.ndarray
+    Y_held_out: np.ndarray
 
     @classmethod
     def of(cls, X: np.ndarray, Y: np.ndarray, fitted: np.ndarray, held_out: np.ndarray) -> PilotSplit:
         """Return a split of the rows at some positions."""
         center = Y[fitted].mean(axis=0)
         scale = np.sqrt(((Y[fitted] - center) ** 2).mean(axis=0).sum()) or 1.0
-        return cls(*(PilotRows(X[rows], (Y[rows] - center) / scale) for rows in (fitted, held_out)))
-
-    @property
-    def width(self) -> int:
-        """The number of columns."""
-        return int(self.fitted.X.shape[1])
+        return cls(X[fitted], (Y[fitted] - center) / scale, X[held_out], (Y[held_out] - center) / scale)
 
 
 def pilot_splits(

@@ -72,7 +72,7 @@ def search_metric(
         paths.append(_metric_path(DIAGONAL, first, True, to_beat))
     if is_city_block(k):
         return _guarded_metric(first, paths)
-    if how == "full" or (how == "auto" and splits[0].width <= MOST_DIRECTIONS):
+    if how == "full" or (how == "auto" and splits[0].X.shape[1] <= MOST_DIRECTIONS):
         paths.append(_metric_path(FULL, first, False, to_beat))
     if how in ("auto", "diagonal"):
         least = min(path.best.loss for path in paths)
@@ -87,7 +87,7 @@ def search_metric(
 
 def isotropic(k: Any, splits: tuple[PilotSplit, ...]) -> Fit:
     """Return the kernel of standardized columns, all with the same weight, at its best setting."""
-    ones = np.ones(splits[0].width)
+    ones = np.ones(splits[0].X.shape[1])
     return MetricCandidate(k, splits, (ones,) * len(splits), ISOTROPIC).best((0, -2))
 
 

@@ -21,9 +21,10 @@ from similitude.linear import LOWEST_POWER, GramFactor, gram_precision
 Setting = tuple[float, float]
 """A width and a penalty, as powers of 2 and 10."""
 
-SETTINGS = frozenset(
-    product(np.arange(-3, 7.5, 0.5).tolist(), np.arange(LOWEST_POWER, HIGHEST_POWER + 0.5, 0.5).tolist())
-)
+PRECISIONS = {power: gram_precision(10.0**power) for power in np.arange(LOWEST_POWER, HIGHEST_POWER + 0.5, 0.5)}
+"""The precision of Gram matrices at each penalty that may be tried."""
+
+SETTINGS = frozenset(product(np.arange(-3, 7.5, 0.5), PRECISIONS))
 """All settings that may be tried."""
 
 ALONG_PENALTIES = ((0, -1), (0, 1))
@@ -65,7 +66,7 @@ class Candidate:
     def __init__(self, splits: tuple[PilotSplit, ...]) -> None:
         self.splits = splits
         self.search = Search(self.fit, SETTINGS)
-        self.targets = np.concatenate([split.held_out.Y for split in splits])
+        self.targets = np.concatenate([split.Y_held_out for split in splits])
 
     def grams(self, width: float, dtype: type) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the similarities of each split: of fitted rows, in a new array, and of held-out to fitted rows."""
@@ -77,8 +78,8 @@ class Candidate:
     def fit(self, setting: Setting) -> Fit:
         """Return the fit at a setting."""
         width, power = setting
-        grams = self.grams(width, gram_precision(10.0**power))
-        targets = [split.fitted.Y for split in self.splits]
+        grams = self.grams(width, PRECISIONS[power])
+        targets = [split.Y for split in self.splits]
         coefficients = GramFactor.solve_each([K for K, _ in grams], 10.0**power, targets)
         parts = [C @ a for (_, C), a in zip(grams, coefficients, strict=True)]
         predicted = np.concatenate(parts).astype(np.float64)
@@ -89,7 +90,7 @@ class Candidate:
         """Return the best fit on a walk from a start that goes on as long as the loss falls."""
         at = walk(self.search.loss, start, self.moves if moves is None else moves, self.tie)
         self.forget()
-        found: Fit = self.search[at]
+        found: Fit = self.search.tried[at]
         return found
 
 
@@ -114,7 +115,7 @@ class MetricCandidate(Candidate):
     def mapped(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The rows that are fitted, and those that are held out, under the metric of their split."""
         pairs = zip(self.splits, self.metrics, strict=True)
-        return [(apply_metric(split.fitted.X, T), apply_metric(split.held_out.X, T)) for split, T in pairs]
+        return [(apply_metric(split.X, T), apply_metric(split.X_held_out, T)) for split, T in pairs]
 
     @cached_property
     def distances(self) -> list[np.ndarray]:

@@ -18,7 +18,6 @@ from similitude.kernel_learning.weight_problems import (
     FeatureProblem,
     PartProblem,
     columns_problem,
-    gower_problem,
     sum_problem,
     terms_of,
 )
@@ -63,12 +62,12 @@ class WeightCandidate(Candidate):
             predicted = fit.predicted[begin : begin + len(held_out)]
             begin += len(held_out)
             squares = self.problem.squares(w, fitted, held_out, a, predicted)
-            found.append(self.problem.unit(self.problem.bounded(np.sqrt(squares))) if squares.any() else w)
+            found.append(self.problem.unit(np.sqrt(squares)) if squares.any() else w)
         return WeightCandidate(self.problem, self.splits, tuple(found)).best(fit.setting)
 
     def mean_weights(self) -> np.ndarray:
         """Return the mean of the splits' weights."""
-        return np.asarray(self.problem.unit(self.problem.bounded(np.mean(self.weights, axis=0))))
+        return np.asarray(self.problem.unit(np.mean(self.weights, axis=0)))
 
 
 def has_weights(k: Similarity) -> bool:
@@ -100,9 +99,7 @@ def check_weighable(k: Similarity) -> None:
 
 def weight_problem(k: Similarity, X: Any, order: np.ndarray, random_state: Any) -> FeatureProblem | PartProblem:
     """Return the problem of learning the weights of a similarity on the rows of X in this order."""
-    if isinstance(k, Gower):
-        return gower_problem(k, X, order)
-    if isinstance(k, Columns):
+    if isinstance(k, (Gower, Columns)):
         return columns_problem(k, X, order)
     if isinstance(k, (Sum, Scaled)):
         return sum_problem(terms_of(k), X, order, random_state)
@@ -150,7 +147,7 @@ def _won(path: Path) -> str:
 
 def _places(split: PilotSplit) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions of the fitted and of the held-out rows."""
-    return split.fitted.X[:, 0], split.held_out.X[:, 0]
+    return split.X[:, 0], split.X_held_out[:, 0]
 
 
 def importance_of(fit: Fit) -> GradientImportance:
@@ -164,22 +161,23 @@ def importance_of(fit: Fit) -> GradientImportance:
     return GradientImportance.of(problem.names(top), squares, totals, problem.kind)
 
 
+def _means(A: Any) -> np.ndarray:
+    """Return the mean of each column of a sparse matrix."""
+    return np.asarray(A.mean(axis=0)).ravel()
+
+
 def _variances(A: Any) -> np.ndarray:
-    """Return the variance of each column of a sparse or dense matrix."""
-    squared = A.multiply(A) if hasattr(A, "multiply") else A * A
-    return np.maximum(np.asarray(squared.mean(axis=0)).ravel() - np.asarray(A.mean(axis=0)).ravel() ** 2, 0.0)
+    """Return the variance of each column."""
+    return np.maximum(_means(A.multiply(A)) - _means(A) ** 2, 0.0)
 
 
 def _centered_squares(A: Any, columns: np.ndarray) -> np.ndarray:
     """Return the squared differences to the mean of some columns."""
-    some = A[:, columns]
-    if hasattr(some, "toarray"):
-        some = some.toarray()
+    some = A[:, columns].toarray()
     return np.asarray((some - some.mean(axis=0)) ** 2)
 
 
 def _total_squares(A: Any) -> np.ndarray:
     """Return the sum of the squared differences of all columns to their means, for each row."""
-    means = np.asarray(A.mean(axis=0)).ravel()
-    squared = A.multiply(A) if hasattr(A, "multiply") else A * A
-    return np.asarray(squared.sum(axis=1)).ravel() - 2 * (A @ means) + float(means @ means)
+    means = _means(A)
+    return np.asarray(A.multiply(A).sum(axis=1)).ravel() - 2 * (A @ means) + float(means @ means)
