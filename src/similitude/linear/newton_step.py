@@ -28,9 +28,6 @@ from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic, SquaredH
 from similitude.linear.moments import LinearModel
 from similitude.linear.weighted_loss import WeightedLoss
 
-LEAST_CURVATURE = 1e-9
-"""Smallest curvature of the logistic losses: rows far beyond the margin keep finite working responses."""
-
 
 @dataclass(frozen=True, eq=False)
 class NewtonStep:
@@ -65,10 +62,9 @@ def newton_step(
     without them, of each output, the rows of its own class are the first group, and all others the second.
     """
     coupled = is_coupled(loss, Y.shape[1])
-    made = LOSSES[loss]() if isinstance(loss, str) else loss
+    data = WeightedLoss.of(LOSSES[loss]() if isinstance(loss, str) else loss, Y, weights)
     if coupled:
-        made = MultinomialLogistic()
-    data = WeightedLoss.of(made, Y > 0 if coupled else Y, weights)
+        data = WeightedLoss.of(MultinomialLogistic(), Y > 0, weights)
     features = Features(F, weights)
     scores = model.scores(F)
     sizes = np.sqrt((model.weights**2).sum(axis=1))
@@ -111,7 +107,7 @@ def _curvatures(data: WeightedLoss, scores: np.ndarray, slack: float) -> np.ndar
         return np.where(margins <= np.maximum(least, 1.0) + slack, 2.0 * s, 0.0)
     else:
         found = data.curvatures(scores)
-    return np.maximum(found, LEAST_CURVATURE * s)
+    return np.maximum(found, 1e-9 * s)  # rows far beyond the margin keep finite working responses
 
 
 def _short(array: np.ndarray) -> np.ndarray:
@@ -137,7 +133,7 @@ def _centered(added: np.ndarray, own_apart: bool) -> np.ndarray:
 
 
 def is_coupled(loss: str | Loss, outputs: int) -> bool:
-    """Tell whether the outputs are those of multinomial logistic regression, which sum to zero."""
+    """Whether the outputs are those of multinomial logistic regression, which sum to zero."""
     return loss == "logistic" and outputs > 1
 
 
