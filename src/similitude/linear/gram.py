@@ -37,15 +37,14 @@ on bike rentals with penalties that ended at 1e-9.
 GRAM_PENALTIES = len(path(PER_DECADE, LOWEST_POWER))
 """How many penalties are tried if none is given."""
 
-SINGLE_FROM = 1e-3
-ROWS_IN_DOUBLE = 1_000
-"""Penalty from which on single precision leaves enough digits, for a kernel with values near one; and rows up to which
-double precision takes no longer where the solution is refined."""
-
 
 def gram_precision(penalty: float, n: int | None = None) -> type:
-    """Return the precision of a Gram matrix of n rows: single where that is quicker and leaves enough digits."""
-    if penalty < SINGLE_FROM or (n is not None and n <= ROWS_IN_DOUBLE):
+    """Return the precision of a Gram matrix of n rows, for a kernel with values near one.
+
+    It is single where that is quicker and the penalty leaves enough digits. In double precision, few rows take no
+    longer where the solution is refined.
+    """
+    if penalty < 1e-3 or (n is not None and n <= 1_000):
         return np.float64
     return np.float32
 
@@ -58,18 +57,8 @@ class Gram:
     of u. A reflection H with :math:`H u = -e_1` makes that the first coordinate, which fits exactly; what remains is
     plain ridge regression in the others. Without a constant there is nothing to reflect.
 
-    Parameters
-    ----------
-    K : array or tensor of shape (n, n)
-    Y : array of shape (n, outputs)
-    weights : array of shape (n,)
-        Positive.
-    constant : bool
-        Whether there is a constant.
-    eps : float
-        The relative rounding error of K.
-    refuse_negative : callable, optional
-        Called with an eigenvector of a negative eigenvalue that is too large for rounding; it may raise.
+    Weights are positive, and `eps` is the relative rounding error of K. `refuse_negative` is called with an eigenvector
+    of a negative eigenvalue that is too large for rounding; it may raise.
 
     >>> x, y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> gram = Gram(x @ x.T, y, np.ones(3), constant=False)
@@ -171,13 +160,13 @@ class Gram:
         by the minimum-norm solution for the others.
         """
         with np.errstate(over="ignore", under="ignore"):
-            left = self._left_out(lams) if groups is None else self._left_out_groups(lams, groups)
+            left = self._left_out_groups(lams, groups)
             return as_numpy(left / self.root[:, None, None]) * self.target_unit
 
     def best(self, lams: np.ndarray, groups: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """Return the penalty with the smallest squared left-out residuals, and their means by penalty and output."""
         with np.errstate(over="ignore", under="ignore"):
-            residuals = self._left_out(lams) if groups is None else self._left_out_groups(lams, groups)
+            residuals = self._left_out_groups(lams, groups)
             errors = namespace(residuals).einsum("nlt,nlt->lt", residuals, residuals) / (self.root @ self.root)
             means = as_numpy(errors)
             increasing = np.argsort(lams, kind="stable")
@@ -253,11 +242,13 @@ class Gram:
             residuals[off, column] = (W[off][:, missed] @ self._along[missed]) / outside[off, None]
         return residuals
 
-    def _left_out_groups(self, lams: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    def _left_out_groups(self, lams: np.ndarray, groups: np.ndarray | None) -> Any:
         r"""Return the residuals of left-out groups times r, :math:`[G_{GG}]^{-1} c_G`, in the units of the matrix.
 
         Penalties below rounding count as rounding, so that no block is singular.
         """
+        if groups is None:
+            return self._left_out(lams)
         values, V = self._spectrum
         rounding = max(len(values) * EPS, self.eps) * (max(float(values[-1]), 0.0) + self.corner)
         inverses = 1.0 / np.maximum(values.clip(0.0)[:, None] + self._relative(lams), rounding)
@@ -327,12 +318,9 @@ class GramFactor:
         """Return L^-1 Y, whose squares sum to the diagonal of Y' G^-1 Y."""
         return np.asarray(solve_triangular(self.L, Y, lower=True, check_finite=False))
 
-    def inverse_diagonal(self, n: int | None = None) -> np.ndarray:
-        r"""Return the last n values on the diagonal of :math:`G^{-1}`, or all.
-
-        Its last block is :math:`(L_{22} L_{22}^\top)^{-1}`: n, not the number of rows, is what this costs.
-        """
-        inverse = self._inverse_half(0 if n is None else len(self.L) - n)
+    def inverse_diagonal(self, start: int = 0) -> np.ndarray:
+        r"""Return the diagonal of :math:`G^{-1}` from a row on: its last block is :math:`(L_{22} L_{22}^\top)^{-1}`."""
+        inverse = self._inverse_half(start)
         return np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)
 
     def _inverse_half(self, start: int = 0) -> np.ndarray:
@@ -375,16 +363,16 @@ class GramFactor:
         b)` sum to zero. The residual is :math:`a_i / d_i` with :math:`d_i = (G^{-1})_{ii}`, from which an estimated
         constant takes :math:`(G^{-1} 1)_i^2 / 1^\top G^{-1} 1`.
         """
-        a = self.coefficients(np.column_stack([Y, np.ones(len(Y))]) if constant else Y, rest)
         last = slice(len(Y) - n, None)
-        own = self.inverse_diagonal(n)[:, None]
-        b = np.zeros(Y.shape[1])
-        if constant:
-            ones = a[:, -1:]
-            b = a[:, :-1].sum(axis=0) / ones.sum()
-            a = a[:, :-1] - ones * b
-            own = own - ones[last] ** 2 / ones.sum()
-        return LinearModel(a, b), a[last] / own
+        own = self.inverse_diagonal(len(Y) - n)[:, None]
+        if not constant:
+            a = self.coefficients(Y, rest)
+            return LinearModel(a, np.zeros(Y.shape[1])), a[last] / own
+        a = self.coefficients(np.column_stack([Y, np.ones(len(Y))]), rest)
+        ones = a[:, -1:]
+        b = a[:, :-1].sum(axis=0) / ones.sum()
+        a = a[:, :-1] - ones * b
+        return LinearModel(a, b), a[last] / (own - ones[last] ** 2 / ones.sum())
 
 
 def exact_ridge(

@@ -93,15 +93,6 @@ class LinearModel:
         return np.asarray(products(F, self.weights) + self.intercept)
 
 
-SAMPLED = 256
-SHIFTED_STRIP = 2048
-"""Rows by which it is decided whether features are far from centered, and rows that are then shifted at once."""
-
-
-FEW_GROUPED_ROWS = 1000
-"""Rows whose sums over groups are a product of dense matrices."""
-
-
 DIVIDED_AT_ONCE = 256
 """Rows up to which a symmetric matrix is divided by a triangle on one side after the other."""
 
@@ -155,14 +146,10 @@ class GroupMoments:
         """Return the sums over rows in memory, with products in float64."""
         if F.dtype == np.float64:
             return cls.of(F, members, weights)
-        total: GroupMoments | None = None
-        for rows, strip in strips(F):
-            part = cls.of(strip, members[rows], weights[rows])
-            if total is None:
-                total = part
-            else:
-                total += part
-        assert total is not None
+        parts = (cls.of(strip, members[rows], weights[rows]) for rows, strip in strips(F))
+        total = next(parts)
+        for part in parts:
+            total += part
         return total
 
     def moved(self, move: Callable[[Any], Any]) -> GroupMoments:
@@ -207,35 +194,27 @@ class Moments:
 
         `members` says to which groups the rows belong, if sums over groups are kept apart.
         """
-        shift = _shift(F) if F.dtype.itemsize == 4 else None
-        if shift is None or not shift.any():
-            return cls._of(F, Y, weights, members)
-        cuts = [slice(start, start + SHIFTED_STRIP) for start in range(0, F.shape[0], SHIFTED_STRIP)]
-        parts = (
-            cls._of(F[cut] - shift, Y[cut], weights[cut], None if members is None else members[cut]) for cut in cuts
-        )
-        total = next(parts)
-        for part in parts:
-            total += part
-        return total._about(in_precision(shift, namespace(F).float64))
+        if F.dtype.itemsize == 4 and (shift := _shift(F)).any():
+            found = cls._of(F - shift, Y, weights, members)
+            return found._about(in_precision(shift, namespace(F).float64))
+        return cls._of(F, Y, weights, members)
 
     @classmethod
     def _of(cls, F: Any, Y: Any, weights: Any, members: Members | None) -> Moments:
         on_host = isinstance(F, np.ndarray)
-        xp = np if on_host else namespace(F)
+        xp = namespace(F)
         exact = F.dtype == weights.dtype == xp.float64
         weighted = weights[:, None] * Y
-        features = (weights if exact else in_precision(weights, F.dtype)) @ F
+        features = in_precision(weights, F.dtype) @ F
         cross = None
         # number of classes from which on sums over the rows of each are quicker than a product with their codes
         if on_host and Y.shape[1] >= 32 and len(Y):
             cross = _cross_of_codes(F, Y, weights, features)
         if cross is None:
-            cross = F.T @ (weighted if exact else in_precision(weighted, F.dtype))
+            cross = F.T @ in_precision(weighted, F.dtype)
         groups = None if members is None else GroupMoments.of(F, members, weights)
         if bool((weights != 1.0).any()):
-            root = xp.sqrt(weights)
-            F = F * (root if exact else in_precision(root, F.dtype))[:, None]
+            F = F * in_precision(xp.sqrt(weights), F.dtype)[:, None]
         gram = F.T @ F
         if not exact:
             features, gram, cross = [in_precision(one, xp.float64) for one in (features, gram, cross)]
@@ -259,10 +238,10 @@ class Moments:
         """Return the moments whose `to_arrays` gave these arrays."""
         found: dict[str, Any] = {name: float(one) if one.ndim == 0 else one for name, one in arrays.items()}
         apart = {name: found.pop(name) for name in list(found) if name.startswith(GROUP_PREFIX)}
-        groups = (
-            GroupMoments(**{name.removeprefix(GROUP_PREFIX): one for name, one in apart.items()}) if apart else None
-        )
-        return cls(**found, groups=groups)
+        total = cls(**found)
+        if apart:
+            total.groups = GroupMoments(**{name.removeprefix(GROUP_PREFIX): one for name, one in apart.items()})
+        return total
 
     def __add__(self, other: Moments) -> Moments:
         total = self.moved(lambda array: array + 0.0)
@@ -340,16 +319,10 @@ def divide_both_sides(G: np.ndarray, U: np.ndarray) -> None:
 
 def sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -> np.ndarray:
     """Return the sums of rows times each column over the rows of each group, in one sequential pass over F."""
-    n = members.n_groups
-    several = len(columns)
-    if len(F) < FEW_GROUPED_ROWS:
-        dense = np.zeros((len(F), several * n), dtype=F.dtype)
-        for i, one in enumerate(columns):
-            dense[np.arange(len(F)), members.group + i * n] = one
-        summed: np.ndarray = dense.T @ F
-        return summed
     from scipy.sparse import csc_array
 
+    n = members.n_groups
+    several = len(columns)
     chosen = csc_array((several * n, len(F)), dtype=F.dtype)  # its arrays are set without the checks of a constructor
     chosen.indptr = np.arange(0, several * len(F) + 1, several, dtype=np.int32)
     chosen.indices = (members.group[:, None] + n * np.arange(several)).ravel().astype(np.int32, copy=False)
@@ -379,7 +352,7 @@ def _shift(F: Any) -> Any:
     but its square, and rounding errors.
     """
     xp = namespace(F)
-    some = in_precision(F[:SAMPLED], xp.float64)
+    some = in_precision(F[:256], xp.float64)
     mean = xp.mean(some, axis=0)
     far = mean**2 > OFF_CENTER * xp.var(some, axis=0)
     return in_precision(xp.where(far, mean, xp.zeros_like(mean)), F.dtype)
