@@ -32,22 +32,11 @@ DIRECTLY = 8
 DIRECT_WORK = {"cuda": 3e11, "cpu": 0.0}
 """Rows times squared landmarks up to which they are solved directly in any case, by the type of the device."""
 
-PRECONDITIONED_BY = 4
-"""Rows per landmark whose normal equations are the preconditioner."""
-
 CHOSEN_ON = 20
 """Rows per landmark on which the penalty is chosen."""
 
-
-ROUGH_STEPS: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
-"""The accuracy with which penalties are compared and the model is evaluated: losses are off by about its square."""
-
-JITTER = {4: 1e-8, 8: 1e-15}
-"""Added to the diagonal of K(L, L), relative to its trace, by the bytes of a value: anything smaller is rounding."""
-
 GROUP_JITTER = {4: 1e-9, 8: 0.0}
 """Added to the preconditioner for sums over groups, relative to its diagonal: it must not enlarge their rounding."""
-
 
 CELLS = {"cuda": 2**26, "cpu": 2**20}
 """Values of a block of similarities in float64, by the type of the device."""
@@ -85,20 +74,20 @@ def fit_by_products(
         moments += ridge.only(np.sort(last)).moments
         equations = Equations(ridge, lam, None, ridge.factor(moments, lam))
         return ridge.solve(moments, equations.factor), ridge.only(held[1]).trial(lam, without), equations
-    some = np.sort(learned[: PRECONDITIONED_BY * m])
+    some = np.sort(learned[: 4 * m])
     moments = ridge.only(some).moments
     part = ridge.only(np.sort(learned[: CHOSEN_ON * m]))
 
     def approximate(lam: float, nearest: LinearModel | None) -> LinearModel:
         factor = ridge.factor(moments, lam * moments.weight / part.total)
-        return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), **ROUGH_STEPS)
+        return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), steps=10, tolerance=1e-2)
 
     lam, without = _best_penalty(approximate, loss, ridge.spread * part.total, start)
     fitted = weights.copy()
     fitted[last] = 0.0
     times = float(fitted.sum()) / moments.weight
     factor = ridge.factor(moments, lam / times, GROUP_JITTER[operator.dtype.itemsize])
-    without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without, **ROUGH_STEPS)
+    without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without, steps=10, tolerance=1e-2)
     model = ridge.iterate(lam, factor, without)
     return model, ridge.only(held[1]).trial(lam, without), Equations(ridge, lam, some, factor)
 
@@ -175,8 +164,8 @@ class LandmarkRidge:
 
     @cached_property
     def jitter(self) -> float:
-        """What is added to the diagonal of K(L, L)."""
-        return JITTER[self.operator.dtype.itemsize] * float(self.gram.diagonal().sum())
+        """What is added to the diagonal of K(L, L), by the bytes of a value: anything smaller is rounding."""
+        return {4: 1e-8, 8: 1e-15}[self.operator.dtype.itemsize] * float(self.gram.diagonal().sum())
 
     def scores(self, model: LinearModel) -> np.ndarray:
         """Return the scores of all rows, in float64."""
@@ -310,7 +299,8 @@ class LandmarkRidge:
         """Return the minimizer for a penalty by conjugate gradients from another model; `gap` is the relative gradient.
 
         The factor is that of the normal equations of some of the rows, for the penalty times their part of all weights.
-        Steps end at a gradient relative to that at zero, both in the norm of the preconditioner.
+        Steps end at a gradient relative to that at zero, both in the norm of the preconditioner; losses are off by
+        about its square.
         """
         right, middle = self._sides
         curvature = partial(self._curvature, lam)
