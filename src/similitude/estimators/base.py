@@ -414,9 +414,7 @@ class LandmarkEstimator(LandmarkPredictor):
         """Validate rows in memory; return them and the description of the fit."""
         X = self._checked(X, reset=True)
         Y, weights, labels = self._read(X, y, sample_weight)
-        together = None
-        if groups is not None:
-            together = self._groups_of(X, groups, weights)
+        together = self._groups_of(X, groups, weights)
         options = self._options(X, labels, meter)
         objects = np.arange(len(X)) if options.kind == "matrix" else X
         sampling = Sampling(draw_seed(self.random_state))
@@ -425,6 +423,8 @@ class LandmarkEstimator(LandmarkPredictor):
     def _groups_of(self, X: Any, groups: Any, weights: np.ndarray) -> np.ndarray | None:
         """Validate groups; return them with equal rows together, or None if each row is a group."""
         given = check_groups(groups, len(weights))
+        if given is None:
+            return None
         n = int(np.count_nonzero(weights))
         n_groups = len(np.unique(given[weights > 0]))
         fewest = fewest_groups(n)

@@ -101,12 +101,14 @@ def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int) -> 
     return _groups_last(order, groups, max(most, fewest), kept)
 
 
-def check_groups(groups: Any, n: int) -> np.ndarray:
-    """Validate the groups of n rows, and number them in the order in which they first occur.
+def check_groups(groups: Any, n: int) -> np.ndarray | None:
+    """Validate the groups of n rows, if there are any, and number them in the order in which they first occur.
 
     >>> check_groups(["Ann", "Bob", "Ann"], 3)
     array([0, 1, 0])
     """
+    if groups is None:
+        return None
     values = np.asarray(groups)
     if values.ndim != 1:
         raise ValueError(f"groups must hold one value for each row, got an array of shape {values.shape}")

@@ -164,8 +164,7 @@ def learn_kernel(
     given = as_similarity(_joined(similarity))
     check_learnable(given, how)
     targets = TaskTargets.of(y, check_objects(X), task)
-    known = None if groups is None else check_groups(groups, len(targets))
-    return learn_from_targets(given, X, targets.Y, how, random_state, known)
+    return learn_from_targets(given, X, targets.Y, how, random_state, check_groups(groups, len(targets)))
 
 
 def learn_from_targets(

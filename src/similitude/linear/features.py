@@ -86,8 +86,10 @@ class Features:
     def off_center(self) -> Any:
         """The mean, if it dwarfs the spread of some feature (rows are then centered before products), else None."""
         # `OFF_CENTER` of features in double precision, which then lose three digits of sixteen
-        far = self.total * self.mean**2 > (OFF_CENTER if self.single else 1e6) * self.spread
-        return self.mean if bool(far.any()) else None
+        most = OFF_CENTER if self.single else 1e6
+        if bool((self.total * self.mean**2 > most * self.spread).any()):
+            return self.mean
+        return None
 
     @cached_property
     def centered(self) -> np.ndarray | None:
@@ -110,7 +112,9 @@ class Features:
         if self.centered is not None:
             return self.centered @ V[:-1] + V[-1]
         answer = products(self.F, V[:-1], self.off_center, rough=rough)
-        answer += V[-1] if self.off_center is not None else V[-1] - self.mean @ V[:-1]
+        answer += V[-1]
+        if self.off_center is None:
+            answer -= self.mean @ V[:-1]
         return answer
 
     def combine(self, R: Any, *, rough: bool = False) -> Any:
@@ -127,9 +131,8 @@ class Features:
             np.add.reduce(R, axis=0, out=answer[-1])
             return answer
         answer = zeros((self.F.shape[1] + 1, R.shape[1]), self.F)
-        narrow = in_precision(R, self.F.dtype) if rough else R
         for rows, strip in strips(self.F, self.off_center, rough=rough):
-            answer[:-1] += strip.T @ narrow[rows]
+            answer[:-1] += strip.T @ in_precision(R[rows], strip.dtype)
         answer[-1] = R.sum(0)
         if self.off_center is None:
             answer[:-1] -= namespace(R).outer(self.mean, answer[-1])

@@ -124,8 +124,9 @@ class Gram:
         """The trace of the matrix: what penalties are multiples of. Of a constant kernel it is 1."""
         trace = float(self.matrix.trace())
         with np.errstate(over="ignore", under="ignore"):
-            unit = self.kernel_unit * self.weight_unit
-            return trace * unit if trace > EPS * len(self.matrix) * self.corner else unit
+            if trace <= EPS * len(self.matrix) * self.corner:
+                trace = 1.0
+            return trace * (self.kernel_unit * self.weight_unit)
 
     def path(self) -> np.ndarray:
         """Return the penalties to try."""
@@ -138,7 +139,9 @@ class Gram:
         It takes a Cholesky factor, unless eigenvectors are known or the matrix may be singular up to rounding.
         """
         with np.errstate(over="ignore", under="ignore"):
-            solution = None if "_spectrum" in vars(self) else self._by_cholesky(self._relative(lam))
+            solution = None
+            if "_spectrum" not in vars(self):
+                solution = self._by_cholesky(self._relative(lam))
             if solution is None:
                 inverses, _ = self._inverses(np.array([lam]))
                 solution = self._spectrum[1] @ (inverses * self._along)

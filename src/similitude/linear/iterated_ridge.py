@@ -75,7 +75,9 @@ class IteratedRidge:
         center = self._center(weights)
         right = self._adjoint(weights[:, None] * (Y - mean))
         squares = weights @ (Y - mean) ** 2
-        first = start.weights if start else np.zeros_like(right)
+        first = np.zeros_like(right)
+        if start:
+            first = start.weights
         W = self._solve(right, squares, weights, center, lam, first, tolerance)
         return LinearModel(W, mean - center @ W)
 
@@ -98,7 +100,9 @@ class IteratedRidge:
         def matrix(D: np.ndarray) -> np.ndarray:
             return self._times(D, weights, center, lam)
 
-        rest = right - matrix(first) if first.any() else right
+        rest = right
+        if first.any():
+            rest = right - matrix(first)
         for taken, (step, G, size) in enumerate(conjugate_steps(matrix, self._precondition, rest)):
             W = first + step
             objective = squares - np.einsum("ij,ij->j", W, right + G)

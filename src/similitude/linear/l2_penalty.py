@@ -126,7 +126,7 @@ class L2Objective:
         """Return the objective of some outputs."""
         answer = L2Objective(self.features, self.loss.columns(which), self.penalty)
         answer.level = self.level[which]
-        answer.hessians = None if self.hessians is None else [self.hessians[j] for j in which]
+        answer.hessians = self.hessians and [self.hessians[j] for j in which]
         return answer
 
     @property
@@ -190,7 +190,9 @@ class Descent:
         self.V = V
         self.Z = Z
         self.left = np.arange(V.shape[1])
-        self.gaps, self.best, self.idle = (np.full(V.shape[1], value) for value in (np.inf, np.inf, 0.0))
+        self.gaps = np.full(V.shape[1], np.inf)
+        self.best = self.gaps.copy()
+        self.idle = np.zeros(V.shape[1])
         xp = namespace(V)
         self.slopes = xp.zeros_like(Z)
         self.sums = xp.zeros_like(V)
@@ -241,9 +243,11 @@ class Descent:
     def _gradient(self, *, rough: bool) -> Any:
         """Return the gradient; roughly, by the change since the last step."""
         slopes = self.objective.loss.slopes(self.Z)
-        change = self.objective.features.combine(slopes - self.slopes if rough else slopes, rough=rough)
+        if rough:
+            self.sums = self.sums + self.objective.features.combine(slopes - self.slopes, rough=True)
+        else:
+            self.sums = self.objective.features.combine(slopes)
         self.slopes = slopes
-        self.sums = self.sums + change if rough else change
         gradient = self.sums + 0.0
         gradient[:-1] += 2 * self.objective.penalty * self.V[:-1]
         return gradient

@@ -101,7 +101,7 @@ def _best_penalty(
     """Return a penalty better than its neighbors, and its model; each fit starts from that of the nearest penalty."""
     search = Search(lambda place: fit(unit * float(PENALTIES[place]), search.nearest(place)), loss=loss)
     # the penalty that is tried first, relative to the trace
-    place = downhill(search.loss, nearest_place(1e-6 if start is None else start / unit), DECADE)
+    place = downhill(search.loss, nearest_place((start or 1e-6 * unit) / unit), DECADE)
     return unit * float(PENALTIES[place]), search[place]
 
 

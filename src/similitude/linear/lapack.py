@@ -45,8 +45,8 @@ def symmetric_eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             raise LinAlgError("the eigenvalues did not converge")
         return values, V
     n = len(M)
-    values = np.empty(len(M))
-    V = M if M.flags.f_contiguous and M.flags.writeable else M.copy(order="F")
+    values = np.empty(n)
+    V = np.require(M, requirements=["F", "W"])
 
     def solve(work: np.ndarray, indices: np.ndarray, sizes: tuple[int, int]) -> int:
         return call(b"V", b"L", n, V, n, values, work, sizes[0], indices, sizes[1])
@@ -66,12 +66,12 @@ def some_eigen(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.nda
     """
     call = _routine("dsyevr")
     if call is None or len(M) < LONG_FACTORIZATION or M.dtype != np.float64:
-        some = None if (first, last) == (0, len(M) - 1) else (first, last)
-        values, V = eigh(M, overwrite_a=True, check_finite=False, subset_by_index=some)
-        return values, V
+        if (first, last) == (0, len(M) - 1):
+            return tuple(eigh(M, overwrite_a=True, check_finite=False))
+        return tuple(eigh(M, overwrite_a=True, check_finite=False, subset_by_index=(first, last)))
     n = len(M)
     count = last - first + 1
-    A = M if M.flags.f_contiguous and M.flags.writeable else M.copy(order="F")
+    A = np.require(M, requirements=["F", "W"])
     values = np.empty(n)
     V = np.empty((n, count), order="F")
     support = np.empty(2 * n, np.intc)
@@ -162,9 +162,6 @@ def _by_address(value: Any) -> tuple[Any, Any]:
     return value, ctypes.addressof(value)
 
 
-# Positive semi-definite matrices, on NumPy or on a device.
-
-
 class ShiftedFactors:
     """Approximate inverses of gram + shift I, for shifts on a geometric grid; the last few factors are kept.
 
@@ -234,9 +231,8 @@ def solve(factor: Any, B: Any) -> Any:
     if isinstance(factor, np.ndarray):
         return dpotrs(factor, B)[0].reshape(B.shape)  # SciPy's checks would take longer than small systems
     triangular = namespace(factor).linalg.solve_triangular
-    columns = B if B.ndim == 2 else B[:, None]
-    found = triangular(factor, triangular(factor.T, columns, upper=False), upper=True)
-    return found.reshape(B.shape)
+    columns = B.reshape(len(B), -1)
+    return triangular(factor, triangular(factor.T, columns, upper=False), upper=True).reshape(B.shape)
 
 
 def inverse(factor: np.ndarray) -> np.ndarray:
@@ -250,9 +246,6 @@ def inverse(factor: np.ndarray) -> np.ndarray:
     whole: np.ndarray = upper + upper.T
     np.fill_diagonal(whole, upper.diagonal())
     return whole
-
-
-# Conjugate gradients for several columns at once.
 
 
 def conjugate_steps(

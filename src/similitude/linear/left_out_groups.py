@@ -39,15 +39,16 @@ def residuals_from_halves(Z: np.ndarray, residuals: np.ndarray, groups: np.ndarr
         H = Z[rows]
         r = residuals[rows]
         across = np.swapaxes(H, 1, 2)
-        wide = rows.shape[1] <= Z.shape[1]
-        blocks = np.eye(min(H.shape[1:])) - (H @ across if wide else across @ H)
+        few = rows.shape[1] <= Z.shape[1]
+        products = H @ across if few else across @ H
+        blocks = np.eye(products.shape[1]) - products
         try:
             pivots = np.diagonal(np.linalg.cholesky(blocks), axis1=1, axis2=2) ** 2
         except np.linalg.LinAlgError:
             return np.full(residuals.shape, np.nan)
         if pivots.min() < DETERMINED:
             return np.full(residuals.shape, np.nan)
-        found[rows] = np.linalg.solve(blocks, r) if wide else r + H @ np.linalg.solve(blocks, across @ r)
+        found[rows] = np.linalg.solve(blocks, r) if few else r + H @ np.linalg.solve(blocks, across @ r)
     return found
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from similitude.compute import as_numpy, beside, in_precision, namespace
+from similitude.evaluation import at_rows
 
 STRIP_BYTES = 2**22
 """Bytes of a strip of rows in float64: it stays in the CPU cache while it is used."""
@@ -27,16 +28,17 @@ def strips(F: Any, mean: Any = None, *, rough: bool = False) -> Iterator[tuple[s
 
     The next strip may overwrite this one. With a mean, a strip may be written to.
     """
+    dtype = namespace(F).float64
+    if rough:
+        dtype = F.dtype
+    height = DEVICE_CELLS // max(1, F.shape[1])
     on_host = isinstance(F, np.ndarray)
+    buffer = None
     if on_host:
-        dtype = F.dtype if rough else np.dtype(np.float64)
-        height = STRIP_BYTES // (8 * max(1, F.shape[1]))
-    else:
-        dtype = F.dtype if rough else namespace(F).float64
-        height = DEVICE_CELLS // F.shape[1]
-    height = max(1, min(len(F), height))
-    copied = mean is not None or F.dtype != dtype
-    buffer = np.empty((height, F.shape[1]), dtype=dtype) if on_host and copied else None
+        height = min(len(F), STRIP_BYTES // (8 * max(1, F.shape[1])))
+        if mean is not None or F.dtype != dtype:
+            buffer = np.empty((max(1, height), F.shape[1]), dtype=dtype)
+    height = max(1, height)
     for first in range(0, len(F), height):
         rows = slice(first, min(first + height, len(F)))
         strip = F[rows]
@@ -55,9 +57,8 @@ def strips(F: Any, mean: Any = None, *, rough: bool = False) -> Iterator[tuple[s
 def products(F: Any, W: Any, mean: Any = None, *, rough: bool = False) -> Any:
     """Return (F - mean) W in float64; roughly, with products in the precision of F."""
     answer = zeros((len(F), W.shape[1]), F)
-    narrow = in_precision(W, F.dtype) if rough else W
     for rows, strip in strips(F, mean, rough=rough):
-        answer[rows] = strip @ narrow
+        answer[rows] = strip @ in_precision(W, strip.dtype)
     return answer
 
 
@@ -86,11 +87,9 @@ class LinearModel:
 
     def scores(self, F: Any) -> np.ndarray:
         """Return f at each row of F, an array or a tensor, as float64 whatever the precision of F."""
-        if not isinstance(F, np.ndarray):
-            return as_numpy(products(F, beside(self.weights, F))) + self.intercept
-        if F.dtype == np.float64:
+        if isinstance(F, np.ndarray) and F.dtype == np.float64:
             return np.asarray(F @ self.weights + self.intercept)
-        return np.asarray(products(F, self.weights) + self.intercept)
+        return as_numpy(products(F, beside(self.weights, F))) + self.intercept
 
 
 DIVIDED_AT_ONCE = 256
@@ -109,7 +108,7 @@ class Members:
     numbers: Any = None  # targets of shape (n, k), whose sums over groups are kept too
 
     def __getitem__(self, cut: slice) -> Members:
-        return Members(self.group[cut], self.n_groups, None if self.numbers is None else self.numbers[cut])
+        return Members(self.group[cut], self.n_groups, at_rows(self.numbers, cut))
 
 
 @dataclass
@@ -212,7 +211,9 @@ class Moments:
             cross = _cross_of_codes(F, Y, weights, features)
         if cross is None:
             cross = F.T @ in_precision(weighted, F.dtype)
-        groups = None if members is None else GroupMoments.of(F, members, weights)
+        groups = None
+        if members is not None:
+            groups = GroupMoments.of(F, members, weights)
         if bool((weights != 1.0).any()):
             F = F * in_precision(xp.sqrt(weights), F.dtype)[:, None]
         gram = F.T @ F
@@ -224,14 +225,14 @@ class Moments:
     def moved(self, move: Callable[[Any], Any]) -> Moments:
         """Return the same with each array passed through `move`."""
         arrays = {name: move(getattr(self, name)) for name in ("features", "targets", "gram", "cross")}
-        groups = None if self.groups is None else self.groups.moved(move)
-        return replace(self, **arrays, groups=groups)
+        return replace(self, **arrays, groups=self.groups and self.groups.moved(move))
 
     def to_arrays(self) -> dict[str, Any]:
         """Return all fields by name; those of groups have a prefix."""
         found = {name: value for name, value in vars(self).items() if name != "groups"}
-        apart = {} if self.groups is None else vars(self.groups)
-        return found | {GROUP_PREFIX + name: value for name, value in apart.items()}
+        if self.groups is not None:
+            found |= {GROUP_PREFIX + name: value for name, value in vars(self.groups).items()}
+        return found
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Moments:
@@ -264,7 +265,7 @@ class Moments:
         across = self.features[:, None] * by
         gram = self.gram + across + across.T + self.weight * (by[:, None] * by)
         cross = self.cross + by[:, None] * self.targets
-        groups = None if self.groups is None else self.groups.about(by)
+        groups = self.groups and self.groups.about(by)
         return Moments(self.weight, self.features + self.weight * by, self.targets, gram, cross, self.eps, groups)
 
     def divided(self, U: np.ndarray, columns: slice) -> Moments:
@@ -272,8 +273,11 @@ class Moments:
         features = self.features.copy()
         gram = self.gram.copy()
         cross = self.cross.copy()
-        groups = None if self.groups is None else self.groups.moved(np.copy)
-        for rows in (features, cross, *([] if groups is None else [groups.cross])):
+        groups = self.groups and self.groups.moved(np.copy)
+        divided = [features, cross]
+        if groups is not None:
+            divided.append(groups.cross)
+        for rows in divided:
             rows[columns] = solve_triangular(U, rows[columns], trans=1, check_finite=False)
         divide_both_sides(gram[columns, columns], U)
         start, stop, _ = columns.indices(len(gram))

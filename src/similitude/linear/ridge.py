@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
-from scipy.linalg.blas import dtrsm, strsm
+from scipy.linalg import LinAlgError, cho_solve, get_blas_funcs
+from scipy.linalg.blas import dtrsm
 
 from similitude.evaluation import DECADE, PENALTIES, Search, Trial, downhill, nearest_place, smallest
 from similitude.linear.lapack import symmetric_eigen, upper_cholesky
@@ -96,7 +96,7 @@ class ByCholesky:
         """Return f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for each penalty and row f."""
         scores = np.empty((len(lams), len(F), self.cross.shape[1]), F.dtype)
         own = np.empty((len(lams), len(F)), F.dtype)
-        divide = strsm if F.dtype == np.float32 else dtrsm
+        (divide,) = get_blas_funcs(("trsm",), (F,))
         for i, lam in enumerate(lams):
             scores[i] = F @ self.solve(lam).astype(F.dtype)
             if leverages:
@@ -104,7 +104,7 @@ class ByCholesky:
                 for start in range(0, len(F), 2048):
                     V = divide(1.0, U, F[start : start + 2048].T, trans_a=1)  # |U'^-1 f|^2
                     own[i, start : start + 2048] = np.einsum("ij,ij->j", V, V)
-        return scores, own if leverages else None
+        return scores, own
 
     def halves(self, F: np.ndarray) -> Callable[[float], np.ndarray]:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""

@@ -296,7 +296,7 @@ def choose_kernel(
     if learn:
         named = with_learned(named)
     targets = TaskTargets.of(y, check_objects(X), task)
-    given = None if groups is None else check_groups(groups, len(targets))
+    given = check_groups(groups, len(targets))
     cv = check_cv(cv, targets, given)
     engine = checked_engine(engine)
     rng = generator(random_state)

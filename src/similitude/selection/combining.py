@@ -112,7 +112,7 @@ def combine(
         targets = TaskTargets.of(y, n, task)
     if how == "easymkl" and targets is not None and targets.task == REGRESSION:
         raise ValueError("how='easymkl' needs classes, y holds numbers: use how='alignment' or task='classification'")
-    known = None if groups is None else check_groups(groups, n)
+    known = check_groups(groups, n)
     engine = checked_engine(engine)
     rng = generator(random_state)
     most = min(limits.COMBINED_LANDMARKS, max(100, 4_000 // len(members)))  # about 4,000 features together
