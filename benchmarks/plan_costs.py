@@ -330,10 +330,11 @@ def main() -> None:
                 rows.append(row)
                 flag = "" if 1 / FACTOR <= cost["seconds"] / row["seconds"] <= FACTOR else " T"
                 flag += "" if row["memory"] <= EXCEEDED * cost["memory"] else " M"
-                flag += "" if 1 / FACTOR <= cost["prediction"] / row["prediction"] <= FACTOR else " P"
+                flag += "" if 1 / FACTOR <= cost["seconds_per_prediction"] / row["prediction"] <= FACTOR else " P"
                 print(
                     f"{key:46}{cost['case']:8}{row['seconds']:9.3f}{cost['seconds']:9.3f}{row['memory'] / 1e6:8.0f}"
-                    f"{cost['memory'] / 1e6:8.0f}{1e6 * row['prediction']:10.1f}{1e6 * cost['prediction']:9.1f}"
+                    f"{cost['memory'] / 1e6:8.0f}{1e6 * row['prediction']:10.1f}"
+                    f"{1e6 * cost['seconds_per_prediction']:9.1f}"
                     f"{row['calls']:9,}{cost['calls']:9,.0f} {1e3 * cost['took']:.1f} ms {flag}",
                     flush=True,
                 )
@@ -346,7 +347,7 @@ def main() -> None:
 def print_shares(rows: list[dict[str, Any]]) -> None:
     """Print how many estimates are right."""
     ratios = np.array([row["estimate"]["seconds"] / row["seconds"] for row in rows])
-    predicted = np.array([row["estimate"]["prediction"] / row["prediction"] for row in rows])
+    predicted = np.array([row["estimate"]["seconds_per_prediction"] / row["prediction"] for row in rows])
     memory = np.array([row["memory"] / row["estimate"]["memory"] for row in rows])
     for what, one in (("seconds", ratios), ("prediction", predicted)):
         print(f"{what} within a factor of {FACTOR:g}: {((one <= FACTOR) & (one >= 1 / FACTOR)).mean():.0%}; ", end="")

@@ -53,7 +53,7 @@ rows are evaluated by as many folds: fewer folds may cost less."""
 
 
 def check(cost):
-    numbers = np.array([cost.seconds, cost.memory, cost.prediction])
+    numbers = np.array([cost.seconds, cost.memory, cost.seconds_per_prediction])
     assert np.isfinite(numbers).all() and (numbers > 0).all()
     assert math.isfinite(cost.calls) and cost.calls >= 0
 
@@ -66,6 +66,18 @@ def test_cost_of_each_case_is_positive_and_grows_with_rows(case):
     check(plan.cost)
     assert all(more > less for more, less in zip(astuple(larger.cost)[:2], astuple(plan.cost)[:2], strict=True))
     assert plan.cost == model.plan(*make(n)).cost
+
+
+def test_plan_has_its_numbers_reasons_and_alternatives():
+    plan = SimilarityClassifier().plan(*vectors(400))
+    assert (plan.seconds, plan.memory, plan.calls, plan.seconds_per_prediction) == astuple(plan.cost)
+    assert plan.reasons == {
+        "similarity": plan.similarity.why,
+        "landmarks": plan.landmarks.why,
+        "model": plan.model.why,
+    }
+    assert plan.case == "exact" and plan.alternatives == ("sample", "pass")
+    assert plan.to_dict()["cost"]["seconds_per_prediction"] == plan.seconds_per_prediction
 
 
 @pytest.mark.parametrize("case", [one.name for one in plans.CASES])

@@ -11,6 +11,7 @@ _PUBLIC = {
         SimilarityOrdinalClassifier SimilarityRegressor Uncertainty cost_curve
     """,
     "export": "to_onnx",
+    "fitting": "Plan PlanStep",
     "goodness": "Goodness Margin MarginCurve alignment assess error_at_margin margin",
     "hypotheses": "DriftResult KernelFinding TellingObject TestResult drift_test independence_test two_sample_test",
     "kernel_learning": "learn_kernel",

@@ -31,6 +31,10 @@ from similitude.estimators import *
 from similitude.export import (
     to_onnx as to_onnx,
 )
+from similitude.fitting import (
+    Plan as Plan,
+    PlanStep as PlanStep,
+)
 from similitude.goodness import (
     Goodness as Goodness,
     Margin as Margin,

@@ -311,20 +311,19 @@ class Cost(Result):
         Bytes, at most.
     calls : float
         Of the user's functions.
-    prediction : float
-        Seconds to predict one object.
+    seconds_per_prediction : float
     """
 
     seconds: float
     memory: float
     calls: float
-    prediction: float
+    seconds_per_prediction: float
 
     def __str__(self) -> str:
         parts = [f"about {in_seconds(self.seconds)}, at most {format_bytes(self.memory)}"]
         if self.calls:
             parts.append(f"{self.calls:,.0f} calls of your function")
-        parts.append(f"{in_seconds(self.prediction)} a prediction")
+        parts.append(f"{in_seconds(self.seconds_per_prediction)} a prediction")
         return ", ".join(parts)
 
 

@@ -78,6 +78,8 @@ class Plan(Result):
         variance of the targets.
     candidates : {"given", "learned", "family"}
         Where the similarity comes from.
+    alternatives : tuple of str
+        Further rows of the table that apply; the first row that applies is taken.
     """
 
     case: str
@@ -88,13 +90,45 @@ class Plan(Result):
     evaluation: PlanStep
     sizes: Sizes = field(repr=False)
     candidates: str
+    alternatives: tuple[str, ...] = ()
     spent: Spent | None = None
     scores: tuple[tuple[str, float], ...] = ()
 
     @property
     def cost(self) -> Cost:
-        """The estimate: seconds, bytes, calls of the user's functions, and seconds of a prediction."""
+        """The estimate of all that follows."""
         return estimated(self.case, self.sizes)
+
+    @property
+    def seconds(self) -> float:
+        """The estimated seconds of the fit, by one thread."""
+        return self.cost.seconds
+
+    @property
+    def memory(self) -> float:
+        """The bytes that the fit takes at most, by estimate."""
+        return self.cost.memory
+
+    @property
+    def calls(self) -> float:
+        """The calls of your functions that the fit makes at most, by estimate."""
+        return self.cost.calls
+
+    @property
+    def seconds_per_prediction(self) -> float:
+        """The estimated seconds to predict one object."""
+        return self.cost.seconds_per_prediction
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """The reason for each choice, by the name of its line; choices without one are left out."""
+        steps = {
+            "similarity": self.similarity,
+            "landmarks": self.landmarks,
+            "model": self.model,
+            "evaluation": self.evaluation,
+        }
+        return {name: step.why for name, step in steps.items() if step.why}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as dicts, lists, numbers and strings, with its cost in place of the sizes."""
@@ -333,9 +367,7 @@ CASES = (
 
 def plan_fit(facts: Facts) -> Plan:
     """Return the plan of a fit; no similarity of more than a few objects is computed."""
-    for case in CASES:
-        if case.applies(facts):
-            break
+    case, *others = filter(lambda one: one.applies(facts), CASES)
     rows = f"{facts.n:,}"
     if not getattr(facts.data.sampling.all_rows, "known", True):
         rows = f"at least {rows}"
@@ -353,6 +385,7 @@ def plan_fit(facts: Facts) -> Plan:
         evaluation=STREAMED if facts.options.stream else case.evaluation(facts),
         sizes=sizes,
         candidates=facts.candidates,
+        alternatives=tuple(map(attrgetter("name"), others)),
     )
 
 
