@@ -484,7 +484,7 @@ def naive_groups(F, group, n_groups, weights, numbers):
     return np.array(cross).T, np.array(targets), np.array(counts)
 
 
-@pytest.mark.parametrize("way", ["whole", "strips", "tensors"])
+@pytest.mark.parametrize("way", ["dense", "sparse", "strips", "tensors"])
 @pytest.mark.parametrize("outputs", [0, 2])
 def test_sums_over_groups_are_those_of_a_loop(way, outputs, monkeypatch):
     F, Y, s = problem(5, n=17, d=3, k=2)
@@ -492,6 +492,7 @@ def test_sums_over_groups_are_those_of_a_loop(way, outputs, monkeypatch):
     group = np.random.default_rng(1).integers(0, 3, 17)
     group[group == 1] = 3  # a group without any row, and one with rows after it
     numbers = Y if outputs else None
+    monkeypatch.setattr(moments, "FEW_GROUPED_ROWS", 17 if way == "sparse" else 18)
     expected = naive_groups(F, group, 4, s, numbers)
     if way == "tensors":
         torch = pytest.importorskip("torch")

@@ -92,6 +92,9 @@ class LinearModel:
         return as_numpy(products(F, beside(self.weights, F))) + self.intercept
 
 
+FEW_GROUPED_ROWS = 1000
+"""Rows whose sums over groups are a product of dense matrices."""
+
 DIVIDED_AT_ONCE = 256
 """Rows up to which a symmetric matrix is divided by a triangle on one side after the other."""
 
@@ -323,10 +326,16 @@ def divide_both_sides(G: np.ndarray, U: np.ndarray) -> None:
 
 def sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -> np.ndarray:
     """Return the sums of rows times each column over the rows of each group, in one sequential pass over F."""
-    from scipy.sparse import csc_array
-
     n = members.n_groups
     several = len(columns)
+    if len(F) < FEW_GROUPED_ROWS:
+        dense = np.zeros((len(F), several * n), dtype=F.dtype)
+        for i, one in enumerate(columns):
+            dense[np.arange(len(F)), members.group + i * n] = one
+        summed: np.ndarray = dense.T @ F
+        return summed
+    from scipy.sparse import csc_array
+
     chosen = csc_array((several * n, len(F)), dtype=F.dtype)  # its arrays are set without the checks of a constructor
     chosen.indptr = np.arange(0, several * len(F) + 1, several, dtype=np.int32)
     chosen.indices = (members.group[:, None] + n * np.arange(several)).ravel().astype(np.int32, copy=False)
