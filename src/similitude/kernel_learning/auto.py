@@ -137,7 +137,9 @@ def _blend(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
         return tuple(some), tuple(map(float, _factors(some)))
     chosen = best(fits[1:])
     mean, error = gain(fits[0].losses, chosen.losses, ddof=1)
-    return (chosen if mean > error else fits[0],), (1.0,)
+    if mean > error:
+        return (chosen,), (1.0,)
+    return (fits[0],), (1.0,)
 
 
 def _factors(fits: list[Fit]) -> np.ndarray:
@@ -153,7 +155,8 @@ def _blended_losses(parts: Sequence[Fit], weights: Sequence[float] | np.ndarray)
 def _reason(parts: tuple[Fit, ...], weights: tuple[float, ...], gaussian: Fit, ranks: bool) -> str:
     """Return in words what was chosen, and how much it gains over an isotropic Gaussian kernel."""
     text = " and ".join(f"{type(one.candidate.k).__name__} ({one.candidate.name} metric)" for one in parts)
-    text += " with ranks of columns" if ranks else ""
+    if ranks:
+        text += " with ranks of columns"
     if len(parts) > 1:
         text += f", blended with weights {' and '.join(f'{weight:.2g}' for weight in weights)}"
     losses = " and ".join(f"{one.loss:.3g}" for one in parts)
@@ -186,8 +189,9 @@ def _name(part: Fit) -> str:
     family = type(part.candidate.k).__name__
     if part.candidate.name == ISOTROPIC:
         return f"isotropic {family} kernel"
-    kind = "learned weights of columns" if part.candidate.metrics[0].ndim == 1 else "a learned matrix"
-    return f"{family} kernel with {kind}"
+    if part.candidate.metrics[0].ndim == 1:
+        return f"{family} kernel with learned weights of columns"
+    return f"{family} kernel with a learned matrix"
 
 
 def _directions(metric: np.ndarray, names: list[str], owners: np.ndarray) -> tuple[Direction, ...]:

@@ -81,8 +81,10 @@ class GradientImportance(Result):
         if n > max(5, len(order) // 2):
             first = f"first {self.names[order[0]]} ({self.values[order[0]]:.0%})"
             return f"many {self.kind}, none of which stands out; {first}"
-        more = f" and {n - 5} more" if n > 5 else ""
-        return f"mostly {', '.join(self.names[i] for i in order[: min(n, 5)])}{more}"
+        named = f"mostly {', '.join(self.names[i] for i in order[: min(n, 5)])}"
+        if n > 5:
+            named += f" and {n - 5} more"
+        return named
 
     def __str__(self) -> str:
         order = self.order()[:20]
@@ -90,8 +92,9 @@ class GradientImportance(Result):
         rows = [
             f"  {self.names[i]:{width}}  {self.values[i]:6.1%}  [{self.low[i]:.1%}, {self.high[i]:.1%}]" for i in order
         ]
-        left = len(self.names) - len(order)
-        return "\n".join([*rows, *([f"  and {left} more"] if left else [])])
+        if len(self.names) > len(order):
+            rows.append(f"  and {len(self.names) - len(order)} more")
+        return "\n".join(rows)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,9 @@ def pilot_splits(
     At most `most` rows are fitted; the held-out ones are the same for any number. No split separates a group, unless
     all rows are of one.
     """
-    together = order if groups is None or len(np.unique(groups[order])) < 2 else groups[order]
+    together = order
+    if groups is not None and len(np.unique(groups[order])) > 1:
+        together = groups[order]
     if pilot.held_out:
         outside = in_first_groups(together, pilot.held_out)
         fitted = order[~outside][: most or pilot.most_fitted]

@@ -188,7 +188,9 @@ def median_distance(k: Any, D: np.ndarray) -> float:
     """Return the median of the first of given distances, or the mean positive one if that is zero."""
     n = min(D.shape[1], MEDIAN_ROWS)
     distances = D[:n, :n][~np.tri(n, dtype=bool)]
-    median = float(np.median(distances if is_city_block(k) else np.sqrt(distances)))
-    if median > 0:
-        return median
-    return float(distances[distances > 0].mean() if (distances > 0).any() else 1.0)
+    median = float(np.median(distances))
+    if not is_city_block(k):
+        median = float(np.median(np.sqrt(distances)))
+    if median > 0 or not distances.any():
+        return median or 1.0
+    return float(distances[distances > 0].mean())
