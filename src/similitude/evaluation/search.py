@@ -72,7 +72,9 @@ class Search:
         if place not in self.places or self[place] is None:
             return np.inf
         found = self.loss_of(self[place])
-        return found if np.isfinite(found) else np.inf
+        if np.isfinite(found):
+            return found
+        return np.inf
 
     def nearest(self, place: int) -> Any:
         """Return the candidate that was tried nearest to a place; None at first."""
