@@ -139,9 +139,8 @@ class Trial:
 def error_of_classes(wrong: np.ndarray, n_classes: int, groups: np.ndarray | None) -> Estimate:
     """Return the error on new rows, given which rows were predicted wrongly, and their groups if by folds.
 
-    The interval is that of Clopper and Pearson for as many trials as there are groups. By folds, its lower end allows
-    for models that saw fewer rows than the final one, and its upper end for a prediction of whichever class is the
-    most frequent one by chance.
+    The interval of Clopper and Pearson counts groups. By folds, its lower end allows for models that saw fewer rows,
+    and its upper end for a prediction of whichever class is the most frequent one by chance.
     """
     share = float(wrong.mean())
     n = len(wrong)
@@ -162,9 +161,8 @@ def error_of_numbers(
 ) -> Estimate:
     """Return the mean squared error on new rows, with an interval that is normal for its logarithm.
 
-    The squared errors of equal rows count as one. If rows were also left out one by one, the interval reaches down to
-    the lower end of that error: where targets are nearly a function of the objects, a model of all rows may be several
-    times better than the models of folds.
+    If rows were also left out one by one, it reaches down to the lower end of that error: where targets are nearly a
+    function of the objects, a model of all rows may be several times better than the models of folds.
     """
     mean = float(np.average(losses, weights=weights))
     if mean == 0:

@@ -169,10 +169,7 @@ def gain(
 
 
 def first_minimum(tried: Iterable[tuple[float, Any]], patience: int = 1, at_once: bool = True) -> tuple[int, Any]:
-    """Return the place of the smallest loss and what has it, up to where `patience` further ones are no better.
-
-    Unless `at_once`, the first one does not end the path.
-    """
+    """Return place and candidate of the smallest loss, up to where `patience` are no better than it."""
     least = np.inf
     found = 0, None
     for place, (loss, candidate) in enumerate(tried):

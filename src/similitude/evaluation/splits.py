@@ -52,10 +52,7 @@ def equals_evaluated_together(order: np.ndarray, groups: np.ndarray) -> np.ndarr
 
 
 def _groups_last(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 0) -> tuple[np.ndarray, int]:
-    """Return the order with whole groups at its end, and how many rows these have, at most as many as given.
-
-    The last groups that fit go there; as many groups as are kept do not.
-    """
+    """Return the order with the last whole groups that fit into `most` rows at its end, and the number of these."""
     last: list[int] = []
     size = np.bincount(groups)
     room = most
@@ -73,12 +70,8 @@ def _groups_last(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 0
 def hold_out_groups(order: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, LastRows]:
     """Return the order of rows with whole groups held out at its end, and how many rows these have.
 
-    About as many rows are held out as without groups, but at least one group to choose on, and one to evaluate; none
-    of fewer than four groups.
-
-    >>> hold_out_groups(np.arange(20), np.arange(20) // 4)
-    (array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16,
-           17, 18, 19]), LastRows(held_out=8, evaluating=4))
+    About as many rows as without groups, but at least a group to choose on, and one to evaluate; none of fewer than
+    four.
     """
     if len(np.unique(groups[order])) < FEWEST_NESTED_GROUPS:
         return order, LastRows(0, 0)
@@ -141,10 +134,7 @@ def joined_groups(groups: np.ndarray, copies: np.ndarray) -> np.ndarray:
 
 
 def groups_with_copies(groups: np.ndarray, encoding: Encoding | None, fewest: int) -> np.ndarray | None:
-    """Return the groups joined by equal rows; None if every row has a group of its own, which is as without groups.
-
-    They are left as they were given where copies would leave fewer groups than are needed.
-    """
+    """Return the groups joined by equal rows, if enough remain; None if every row has a group of its own."""
     if len(np.unique(groups)) == len(groups):
         return None
     if encoding is None:
@@ -227,10 +217,7 @@ def assign_folds(
 def nested_folds_of_fit(
     groups: np.ndarray, labels: np.ndarray | None, grouped: bool, random_state: Any
 ) -> np.ndarray | None:
-    """Return the nested fold of each row of a fit; None of too few rows: each is then left out alone.
-
-    `groups` numbers equal rows, or the rows of a group if they are `grouped`.
-    """
+    """Return the nested fold of each row of a fit, given groups or equal rows; None if there are too few."""
     n = len(np.unique(groups))
     if not (n >= FEWEST_NESTED_GROUPS if grouped else enough_for_folds(n)):
         return None
@@ -299,10 +286,7 @@ def random_part(groups: np.ndarray, share: float, labels: np.ndarray, random_sta
 
 
 def set_apart(encoding: Encoding, share: float, random_state: Any, groups: np.ndarray | None = None) -> np.ndarray:
-    """Return whether each row is kept for the certificate: a random share of those that occur once.
-
-    A row that occurs several times is not new to a model that was fitted to a copy of it. With groups, in which copies
-    are together, whole groups are kept, about a share of the rows but never all groups.
+    """Return whether each row is kept for the certificate: a random share of those that occur once, or of the groups.
 
     >>> set_apart(["a", "b", "a", "c"], 0.5, 0)
     array([False,  True, False,  True])
@@ -392,12 +376,9 @@ def nested_folds(
 ) -> tuple[Folds, Folds | None, np.ndarray]:
     """Return the folds that compare candidates, those that evaluate the choice, and what these keep together.
 
-    `cv` was validated by `check_cv`; given pairs (train, test) hold positions among all rows, of which `rows` are
-    sampled. Numbers of folds are shuffled, and rows with the same number in `copies` are in the same fold, unless a
-    fold had no class to learn from. No fold may separate `groups`.
-
-    At most five disjoint folds evaluate the choice, which is made by the others of them among what both train on: given
-    folds are merged, a few are replaced. None if the given folds leave nothing there.
+    Given pairs (train, test) hold positions among all rows, of which `rows` are sampled. Rows with the same number in
+    `copies` are in the same fold, unless a fold had no class to learn from. At most five disjoint folds evaluate the
+    choice, which is made by the others of them; None if the given folds leave nothing there.
     """
     here = targets.at(rows)
     if groups is not None:

@@ -67,10 +67,7 @@ def choose_automatically(
     table: bool = False,
     groups: np.ndarray | None = None,
 ) -> AutoChoice:
-    """Choose kernels, metrics and their blend for vectors, or for the rows of a table with categories or gaps.
-
-    `order` are the rows in random order: only those of the pilot have influence. No split separates a group.
-    """
+    """Choose kernels, metrics and a blend for vectors or tables, given rows in random order; the first teach."""
 
     def splits_of(features: LearningFeatures, most: int | None = None) -> tuple[PilotSplit, ...]:
         return pilot_splits(features.X, Y, order, pilot, most, groups)
@@ -113,8 +110,7 @@ def _isotropic(splits: tuple[PilotSplit, ...]) -> list[Fit]:
 def _average(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
     """Return the fits that are not clearly worse than the best, weighted by the inverse of their losses.
 
-    Few rows cannot tell which is best, and errors of different kernels cancel in part. An average that is not better
-    than the Gaussian kernel alone, the first fit, is not taken.
+    Few rows cannot tell which is best. It has to be better than the Gaussian kernel alone, the first fit.
     """
     chosen = best(fits)
     parts = tuple(one for one in fits if one is chosen or not clearly_better(one, chosen)[0])
@@ -128,8 +124,7 @@ def _average(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
 def _blend(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
     """Return fits and the factors of their predictions, by non-negative least squares on held-out rows.
 
-    A kernel that adds less than a tenth is left out. If no sum is better, it is the best fit, which has to beat the
-    Gaussian kernel, the first one, by a standard error.
+    A kernel that adds less than a tenth is left out; one alone has to beat the Gaussian kernel by a standard error.
     """
     factors = _factors(fits)
     some = [one for one, factor in zip(fits, factors, strict=True) if factor > 0.1 * factors.sum()]

@@ -86,8 +86,7 @@ def balanced_threshold(values: np.ndarray) -> float:
 class CellFit:
     """Exact ridge regression in each cell.
 
-    `A` are the coordinates of all rows under the metric of k and those of the cells, `metrics` of shape (cells, r) or
-    (cells, r, r). `fitted` are the rows that the model of each cell was fitted to; without rows the model is None.
+    `A` are the coordinates of all rows under the metric of k and those of the cells; without rows a model is None.
     """
 
     k: Any

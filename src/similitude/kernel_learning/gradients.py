@@ -21,10 +21,7 @@ def is_city_block(k: Any) -> bool:
 
 
 def model_gradients(k: Any, A: np.ndarray, B: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    r"""Return the gradients of :math:`f(x) = \sum_j a_j K(x, b_j)` at the rows of A, of shape (rows, outputs, columns).
-
-    The rows of A and B are encoded: gradients are those in the coordinates under the metric.
-    """
+    r"""Return the gradients of :math:`f(x) = \sum_j a_j K(x, b_j)` at encoded rows: (rows, outputs, columns)."""
     (name,) = k.resolves
     (found,) = gradients_at(k, [getattr(k, name)], [(A, B)], [coefficients])
     return found

@@ -10,10 +10,7 @@ from similitude.evaluation import Pilot, dealt_folds, fold_pairs, in_first_group
 
 
 class PilotSplit(NamedTuple):
-    """Standardized rows that a candidate is fitted to with their targets, and others that are held out with theirs.
-
-    Targets are centered and scaled on the rows that are fitted, so that the mean has a loss of 1.
-    """
+    """Rows that a candidate is fitted to, and others that are held out; the mean of the targets has a loss of 1."""
 
     X: np.ndarray
     Y: np.ndarray
@@ -38,8 +35,7 @@ def pilot_splits(
 ) -> tuple[PilotSplit, ...]:
     """Return one split of rows in random order, of which only the first are used, or the folds of the pilot.
 
-    At most `most` rows are fitted; the held-out ones are the same for any number. No split separates a group, unless
-    all rows are of one.
+    At most `most` rows are fitted. No split separates a group, unless all rows are of one.
     """
     together = order
     if groups is not None and len(np.unique(groups[order])) > 1:

@@ -94,9 +94,9 @@ def _metric_path(name: str, start: Fit, diagonal: bool, to_beat: float) -> Path:
 
 
 def learn_path(name: str, start: Fit, following: Callable[[Fit, int], Fit], to_beat: float = np.inf) -> Path:
-    """Return rounds from a start on, until these gain little, get worse, or are enough; the best one is tuned further.
+    """Return rounds until these gain little, get worse, or are enough; the best one is tuned further.
 
-    A path whose loss stays far above `to_beat`, the loss of another similarity, ends after two rounds.
+    There are two if the loss stays far above `to_beat`, that of another similarity.
     """
     fits = [start]
     stopped = ""

@@ -39,10 +39,7 @@ ISOTROPIC = "isotropic"
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A candidate fitted at one setting: predictions for held-out rows, and the dual coefficients of each split.
-
-    `losses` are squared errors of held-out rows, relative to the variance of the targets.
-    """
+    """A candidate fitted at one setting; losses are squared errors relative to the variance of the targets."""
 
     candidate: Any
     setting: Setting
@@ -142,10 +139,7 @@ class MetricCandidate(Candidate):
         return [(K[: K.shape[1]].copy(), K[K.shape[1] :]) for K in values]
 
     def squared_gradients(self, fit: Fit, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the average outer product of each split's gradients, or its diagonal, and squares per row and column.
-
-        Gradients are those in standardized columns at the held-out rows, whose targets are not used.
-        """
+        """Return the average outer product of each split's gradients, or its diagonal, and all squares."""
         dtype = fit.coefficients[0].dtype
         pairs: list[tuple[np.ndarray, np.ndarray]] = [
             (B[: gradient_rows(self.k, len(B), *A.shape)].astype(dtype, copy=False), A.astype(dtype, copy=False))

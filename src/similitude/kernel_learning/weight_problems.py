@@ -25,10 +25,9 @@ EQUAL = "equal weights"
 
 @dataclass(frozen=True, eq=False)
 class FeatureProblem:
-    r"""A kernel of explicit features :math:`\phi_u` with weights :math:`w_u`: a dot product, a cosine or Jaccard's.
+    """A kernel of explicit features with weights: a dot product, a cosine or Jaccard's.
 
-    The weights of k are None or "idf". `objects` are the pilot rows, `table` has their features without weights, and
-    `whole` returns the kernel of the user's objects, given k with other weights.
+    `table` has the features of the pilot rows, and `whole` returns the kernel of the user's objects for another k.
     """
 
     k: Any
@@ -185,9 +184,8 @@ OWN_WEIGHTS = "the weights as given"
 class PartProblem:
     r"""A similarity :math:`\sum_k w_k K_k`; Gower's is divided by the weights of the columns that both rows have.
 
-    `values`, of shape (parts, n, n), are the similarities of the pilot rows under each part: terms of a sum divided by
-    their mean K(x, x), and 0 where a value of Gower's is missing. `known` is where none is missing, or None. `own` are
-    the weights as given, and `whole` returns the similarity with other weights.
+    `values`, of shape (parts, n, n), are those of the pilot rows, terms of a sum divided by their mean K(x, x); `known`
+    is where no value of Gower's is missing.
     """
 
     values: np.ndarray

@@ -118,10 +118,7 @@ def _unwrapped(k: Similarity, X: Any) -> tuple[Similarity, Any, Callable[[Simila
 
 
 def search_weights(problem: Any, splits: tuple[PilotSplit, ...]) -> LearnedPaths:
-    """Learn weights from each start, and keep the best only if it clearly beats the kernel as it was given.
-
-    The name of the search is that of a start if its weights were chosen, and empty if they were learned.
-    """
+    """Learn weights from each start, and keep the best only if it clearly beats the kernel, under its name."""
     starts = [problem.starts(_places(split)[0]) for split in splits]
     names = list(starts[0])
     paths: list[Path] = []

@@ -19,13 +19,9 @@ FEWEST_NARROW = 2**16
 class Features:
     """Weighted rows x of features, centered at their weighted mean m; weights w and intercept b are stacked, b last.
 
-    With x - m for x, the best intercept hardly depends on w, and the Gram matrix is a good model of the curvature. The
-    minimum is the same: the intercept of the features themselves is b - m' w.
-
-    Products are accumulated in float64 strip by strip, so results for float32 features are those of the same numbers in
-    float64. Rough products, in the precision of the features, only serve to update scores and gradients after a step:
-    their relative error, about 1e-6 of the update, vanishes with the steps. The work is done where F is: on NumPy, or
-    on the device of a tensor.
+    With x - m for x, the best intercept hardly depends on w; that of the features themselves is b - m' w. Products are
+    accumulated in float64 strip by strip, where F is. Rough products, in the precision of the features, only update
+    scores and gradients after a step: their relative error, about 1e-6 of the update, vanishes with the steps.
     """
 
     def __init__(self, F: Any, weights: np.ndarray) -> None:
@@ -118,10 +114,7 @@ class Features:
         return answer
 
     def combine(self, R: Any, *, rough: bool = False) -> Any:
-        """Return the sums of r_i (x_i - m), and in the last row those of r_i.
-
-        Roughly, each strip is summed in the precision of the rows, or lower, and strips are added in float64.
-        """
+        """Return the sums of r_i (x_i - m), then those of r_i; roughly, each strip in the precision of the rows."""
         if self.centered is not None:
             answer = np.empty((self.F.shape[1] + 1, R.shape[1]))
             if rough and self.narrow is not None:

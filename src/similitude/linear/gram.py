@@ -39,10 +39,9 @@ GRAM_PENALTIES = len(path(PER_DECADE, LOWEST_POWER))
 
 
 def gram_precision(penalty: float, n: int | None = None) -> type:
-    """Return the precision of a Gram matrix of n rows, for a kernel with values near one.
+    """Return the precision of a Gram matrix of n rows: single where that is quicker and leaves enough digits.
 
-    It is single where that is quicker and the penalty leaves enough digits. In double precision, few rows take no
-    longer where the solution is refined.
+    In double precision, few rows take no longer where the solution is refined.
     """
     if penalty < 1e-3 or (n is not None and n <= 1_000):
         return np.float64
@@ -134,10 +133,7 @@ class Gram:
             return np.asarray(path(PER_DECADE, LOWEST_POWER) * self.unit)
 
     def fit(self, lam: float) -> LinearModel:
-        """Return the coefficients of the kernel, and the constant.
-
-        It takes a Cholesky factor, unless eigenvectors are known or the matrix may be singular up to rounding.
-        """
+        """Return the coefficients of the kernel, and the constant; by a Cholesky factor if possible."""
         with np.errstate(over="ignore", under="ignore"):
             solution = None
             if "_spectrum" not in vars(self):
@@ -153,14 +149,12 @@ class Gram:
             return LinearModel(weights, (constant + self.mean) * self.target_unit)
 
     def left_out(self, lams: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
-        r"""Return the residual of each example in a fit without it, of shape (n, penalties, outputs).
-
-        With groups, which need a matrix of NumPy, it is the residual in a fit without the group of the example.
+        r"""Return the residual of each example in a fit without it, or its group, of shape (n, penalties, outputs).
 
         With the eigenvectors :math:`w_j` and eigenvalues :math:`\mu_j` of the centered problem it is :math:`c_i /
         G_{ii}`, divided by r, with :math:`c = G t` and :math:`G = \sum_j w_j w_j^\top / (\mu_j + \lambda)`. If some
-        :math:`\mu_j + \lambda` vanish, these directions alone decide; an example that has no part in them is predicted
-        by the minimum-norm solution for the others.
+        :math:`\mu_j + \lambda` vanish, these directions alone decide: others are predicted by the minimum-norm
+        solution.
         """
         with np.errstate(over="ignore", under="ignore"):
             left = self._left_out_groups(lams, groups)
@@ -212,10 +206,7 @@ class Gram:
         return self._spectrum[1].T @ self.targets
 
     def _inverses(self, lams: np.ndarray) -> tuple[Any, Any]:
-        """Return the inverse of each eigenvalue plus each penalty, and where that is more than rounding.
-
-        Elsewhere it is zero: for lam = 0 that is the pseudo-inverse.
-        """
+        """Return the inverse of each eigenvalue plus each penalty, zero where it is rounding, and where it is not."""
         values, V = self._spectrum
         xp = namespace(V)
         largest = max(float(values[-1]), 0.0) + self.corner
@@ -347,10 +338,10 @@ class GramFactor:
     def fit_groups(
         self, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray, rest: Rest | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        r"""Return the coefficients, and the residuals of all rows, each under the model of all other groups.
+        """Return the coefficients, and the residuals of all rows, each under the model of all other groups.
 
-        The residuals of a group are :math:`[(G^{-1})_{GG}]^{-1} a_G`. Targets have the weighted mean zero; a left-out
-        group is predicted with the mean of the others.
+        They are :math:`[(G^{-1})_{GG}]^{-1} a_G`. Targets have the weighted mean zero; a left-out group has that of the
+        others.
         """
         a = self.coefficients(np.column_stack([Y, np.ones(len(Y))]), rest)
         columns = self._inverse_half().T.astype(np.float64)
@@ -362,9 +353,8 @@ class GramFactor:
     ) -> tuple[LinearModel, np.ndarray]:
         r"""Return the coefficients with the constant, and the residuals of the last n rows, each left out alone.
 
-        The constant is :math:`b = 1^\top G^{-1} y / 1^\top G^{-1} 1`, so that the coefficients :math:`a = G^{-1} (y -
-        b)` sum to zero. The residual is :math:`a_i / d_i` with :math:`d_i = (G^{-1})_{ii}`, from which an estimated
-        constant takes :math:`(G^{-1} 1)_i^2 / 1^\top G^{-1} 1`.
+        With :math:`b = 1^\top G^{-1} y / 1^\top G^{-1} 1` the coefficients :math:`a = G^{-1} (y - b)` sum to zero. A
+        residual is :math:`a_i / (G^{-1})_{ii}`, from which a constant takes :math:`(G^{-1} 1)_i^2 / 1^\top G^{-1} 1`.
         """
         last = slice(len(Y) - n, None)
         own = self.inverse_diagonal(len(Y) - n)[:, None]
@@ -389,11 +379,10 @@ def exact_ridge(
     constant: bool = False,
     groups: np.ndarray | None = None,
 ) -> tuple[LinearModel, np.ndarray]:
-    r"""Return :math:`f(x) = \sum_i a_i K(x, x_i) + b`, and the predictions for some rows, each by a model without it.
+    r"""Return :math:`f(x) = \sum_i a_i K(x, x_i) + b`, and the predictions for some rows by models without them.
 
-    Encoded rows have positive weights, whose mean counts as 1. The held-out rows are the last ones of the factor,
-    see `GramFactor`. A solution in single precision is refined unless the model only serves comparisons. With groups
-    all rows are held out, each from the model of all other groups.
+    Encoded rows have positive weights, whose mean counts as 1. A solution in single precision is refined unless the
+    model only serves comparisons. With groups all rows are held out, each from the model of all other groups.
     """
     order = np.concatenate([np.delete(np.arange(len(A)), held_out), held_out])
     ridge = penalty * weights.mean() / weights[order]

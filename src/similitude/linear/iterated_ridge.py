@@ -69,7 +69,7 @@ class IteratedRidge:
     ) -> LinearModel:
         """Return the minimizer for rows of which some may have no weight, and a penalty, from a start.
 
-        The tolerance is the relative error of the objective at which steps end, as they estimate it.
+        Steps end when the relative error of the objective is at most the tolerance, as they estimate it.
         """
         mean = weights @ Y / weights.sum()
         center = self._center(weights)
@@ -93,8 +93,7 @@ class IteratedRidge:
     ) -> np.ndarray:
         """Solve the normal equations for the columns of a right-hand side, given the sums of the squared targets.
 
-        A gradient's squared length in the norm of the preconditioner is about how far the objective is above its
-        minimum.
+        A gradient's square in the norm of the preconditioner is about how far the objective is above its minimum.
         """
 
         def matrix(D: np.ndarray) -> np.ndarray:
@@ -127,7 +126,7 @@ class IteratedRidge:
     ) -> LinearModel:
         """Return what groups of rows add to the model: a column for each group, and in it for each output.
 
-        They add up to the model less the mean target: what steps leave is added in proportion to the groups' weights.
+        What steps leave of the model less the mean target is added in proportion to the groups' weights.
         """
         n = members.n_groups
         outputs = Y.shape[1]

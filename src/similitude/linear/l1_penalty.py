@@ -73,10 +73,7 @@ def l1_path(
 
 
 def largest_penalty(F: np.ndarray, targets: np.ndarray, weights: np.ndarray, loss: Loss) -> float:
-    """Return the smallest penalty at which :func:`l1_path` leaves no weight; 1 if every penalty does.
-
-    It is the largest norm of a feature's gradient at w = 0 and the best intercepts.
-    """
+    """Return the largest norm of a gradient at w = 0, where :func:`l1_path` leaves no weight; 1 if it is zero."""
     features, (whole, start, _) = Features(F, weights), _centered(loss, targets, weights)
     slopes = whole.slopes(np.tile(start, (len(F), 1)))
     sizes = row_norms(features.combine(slopes)[:-1])
@@ -99,10 +96,7 @@ def _centered(
 
 
 class WorkingSets:
-    """A path of penalties, each solved on a growing working set of features, starting from the previous solution.
-
-    The first one starts from the best constant scores.
-    """
+    """A path of penalties, each solved on a growing working set of features, starting from the previous solution."""
 
     def __init__(self, features: Features, loss: WeightedLoss, start: np.ndarray) -> None:
         self.features = features
@@ -206,11 +200,7 @@ class L1Objective:
 
 
 class ADMM:
-    """The method on a working set, from a starting point.
-
-    The parameters rho of the augmented Lagrangian are factors of half the squared distance between the two copies of
-    weights (times the spread of each feature) and of scores. They are adapted as the method runs.
-    """
+    """The method on a working set; rho weighs the squared distance of the two copies of weights, and of scores."""
 
     def __init__(self, objective: L1Objective, point: L1Point, rho_weights: float, rho_scores: float) -> None:
         self.objective = objective
@@ -336,9 +326,8 @@ class ADMM:
     def _adapt(self, ratio: float, point: L1Point, most: float) -> None:
         """Change rho, each part by at most a factor.
 
-        That of weights grows with the ratio of primal to dual residual (Boyd et al., section 3.4.1). That of scores
-        tends to 2 a^2, if a part a of the rows has curvature: among 2, 2 a and other rules this took the fewest steps,
-        whether a was 1 or 0.1.
+        That of weights grows with the ratio of primal to dual residual (Boyd et al., section 3.4.1); that of scores
+        tends to 2 a^2, if a part a of the rows has curvature: among 2, 2 a and other rules this took the fewest steps.
         """
         change = min(max(ratio, 1 / most), most)
         self.rho_weights *= change

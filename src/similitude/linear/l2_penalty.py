@@ -81,8 +81,7 @@ def minimize_path(
 ) -> Iterator[LinearModel]:
     """Yield the minimizer for each penalty, starting from the previous one, extrapolated.
 
-    The stopping criterion is half the squared gradient in the norm of the preconditioner: the decrease by a Newton step
-    if all rows had the average curvature. The criterion is kept on the host; everything else is where the features are.
+    The stopping criterion, kept on the host, is half the squared gradient in the norm of the preconditioner.
     """
     intercepts, reference = loss.start()
     loss = loss.moved(features.placed)
@@ -177,11 +176,7 @@ class L2Objective:
 
 
 class Descent:
-    """Conjugate gradient steps from V to the minimum; outputs that have converged drop out, several at a time.
-
-    The starting point V and its scores Z are overwritten with the result. Rough updates of scores and gradients are
-    computed in the precision of the features.
-    """
+    """Conjugate gradient steps, which overwrite V and its scores Z; outputs that have converged drop out."""
 
     def __init__(self, objective: L2Objective, V: Any, Z: Any, *, rough: bool) -> None:
         self.objective = objective

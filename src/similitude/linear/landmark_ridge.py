@@ -52,10 +52,9 @@ def fit_by_products(
 ) -> tuple[LinearModel, Trial, Equations]:
     """Return the model of all rows, the trial of rows held out from it and from choices, and the equations.
 
-    The operator is K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it. `order` holds the
-    rows with a weight in random order; the last ones are held out: those on which the penalty is chosen, then those of
-    the trial. Models are compared when fitted to the first rows of the order: as a noise level of the targets the
-    penalty does not depend on the number of rows. Penalties near `start`, if given, are tried first.
+    The operator is K(rows, landmarks). `order` holds the rows with a weight in random order; the last ones are held
+    out: those on which the penalty is chosen, then those of the trial. As a noise level of the targets the penalty does
+    not depend on the number of rows; those near `start`, if given, are tried first.
     """
     ridge = LandmarkRidge(operator, Y, weights)
     m = operator.shape[1]
@@ -129,10 +128,7 @@ class Equations(NamedTuple):
 
 
 class LandmarkRidge:
-    """Ridge regression on K(rows, landmarks), for any penalty, on a device; see :func:`fit_by_products`.
-
-    `gram` is K(L, L) in float64, if known.
-    """
+    """Ridge regression on K(rows, landmarks) on a device; `gram` is K(L, L) in float64, if known."""
 
     def __init__(self, operator: Any, Y: Any, weights: Any, gram: Any = None) -> None:
         self.operator = operator
@@ -296,11 +292,10 @@ class LandmarkRidge:
     def iterate(
         self, lam: float, factor: Any, start: LinearModel, steps: int = 50, tolerance: float = 1e-3
     ) -> LinearModel:
-        """Return the minimizer for a penalty by conjugate gradients from another model; `gap` is the relative gradient.
+        """Return the minimizer by conjugate gradients from another model; `gap` is the relative gradient.
 
-        The factor is that of the normal equations of some of the rows, for the penalty times their part of all weights.
-        Steps end at a gradient relative to that at zero, both in the norm of the preconditioner; losses are off by
-        about its square.
+        The factor is that of some of the rows, for the penalty times their part of all weights. Losses are off by about
+        the square of the gap.
         """
         right, middle = self._sides
         curvature = partial(self._curvature, lam)

@@ -56,9 +56,7 @@ def symmetric_eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def some_eigen(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues number `first` to `last` in increasing order, and their eigenvectors.
-
-    The lower triangle of M is read and overwritten.
+    """Return eigenvalues number `first` to `last`, increasing, and eigenvectors; the lower triangle is overwritten.
 
     >>> values, V = some_eigen(np.array([[2.0, 0.0], [1.0, 2.0]], order="F"), 1, 1)
     >>> values, V.shape
@@ -122,10 +120,7 @@ def upper_cholesky(M: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache
 def _routine(name: str) -> Any:
-    """Return a routine of SciPy's LAPACK that takes arrays, numbers and letters and returns its info; None if unknown.
-
-    Numbers are 32-bit integers, which the description of the routine must say.
-    """
+    """Return a routine of SciPy's LAPACK with 32-bit integers, as a function that returns its info; or None."""
     capsule = cython_lapack.__pyx_capi__.get(name)
     if capsule is None:
         return None
@@ -163,10 +158,7 @@ def _by_address(value: Any) -> tuple[Any, Any]:
 
 
 class ShiftedFactors:
-    """Approximate inverses of gram + shift I, for shifts on a geometric grid; the last few factors are kept.
-
-    Of a matrix that is an array, the upper triangle is read.
-    """
+    """Approximate inverses of gram + shift I, for shifts on a geometric grid; the last few factors are kept."""
 
     def __init__(self, gram: Any) -> None:
         self.gram = gram
@@ -198,8 +190,8 @@ class ShiftedFactors:
 def factorize(gram: Any, shift: Any) -> Any:
     """Return the upper Cholesky factor of gram + diag(shift), of which an array's upper triangle is read.
 
-    If rounding leaves the matrix indefinite (duplicate features and a tiny shift), its diagonal grows by the smallest
-    power of 100 times the rounding error that helps: for a preconditioner this costs only a few more steps.
+    If rounding leaves the matrix indefinite, its diagonal grows by the smallest power of 100 times the rounding error
+    that helps: for a preconditioner this costs only a few more steps.
     """
     diagonal = gram.diagonal().clip(0.0) + shift
     diagonal[diagonal == 0] = 1.0
@@ -251,9 +243,9 @@ def inverse(factor: np.ndarray) -> np.ndarray:
 def conjugate_steps(
     matrix: Callable[[Any], Any], preconditioner: Callable[[Any], Any], goal: Any
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield ever better z with matrix(z) = goal, what z leaves, and the square of that in the preconditioner's norm.
+    """Yield ever better z with matrix(z) = goal, what z leaves, and its square in the norm of the preconditioner.
 
-    The first z is zero. The preconditioner is nearly the inverse of the matrix; the caller decides when to stop.
+    The first z is zero; the caller decides when to stop.
     """
     z = namespace(goal).zeros_like(goal)
     p = preconditioner(goal)

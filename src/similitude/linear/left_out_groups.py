@@ -31,8 +31,7 @@ def solved_by_group(R: np.ndarray, values: np.ndarray, groups: np.ndarray) -> np
 def residuals_from_halves(Z: np.ndarray, residuals: np.ndarray, groups: np.ndarray) -> np.ndarray:
     r"""Return the residuals of each group without it: the solution of :math:`(I - Z_G Z_G^\top) e_G = r_G`.
 
-    Z Z' is the hat matrix. They are NaN if a group determines its own predictions. Groups with more rows than Z has
-    columns take the smaller equations of Z'Z.
+    Z Z' is the hat matrix. They are NaN if a group determines its own predictions.
     """
     found = np.full(residuals.shape, np.nan)
     for rows in rows_by_size(groups):
@@ -55,10 +54,7 @@ def residuals_from_halves(Z: np.ndarray, residuals: np.ndarray, groups: np.ndarr
 def with_mean_of_others(
     residuals: np.ndarray, of_ones: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray
 ) -> np.ndarray:
-    """Return residuals of left-out groups by models of targets less the mean of the others, not of all rows.
-
-    `of_ones` are the residuals of the target 1, and the mean of Y with these weights is zero.
-    """
+    """Return residuals by models of targets less the mean of other groups; `of_ones` are those of the target 1."""
     _, member = np.unique(groups, return_inverse=True)
     sums = np.stack([np.bincount(member, weights * y) for y in Y.T], axis=1)
     others = -sums / (weights.sum() - np.bincount(member, weights))[:, None]

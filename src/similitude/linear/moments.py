@@ -24,10 +24,7 @@ OFF_CENTER = 100.0
 
 
 def strips(F: Any, mean: Any = None, *, rough: bool = False) -> Iterator[tuple[slice, Any]]:
-    """Yield the rows of F, less a mean, in float64 or, roughly, in their own precision.
-
-    The next strip may overwrite this one. With a mean, a strip may be written to.
-    """
+    """Yield the rows of F, less a mean, in float64 or, roughly, as they are; the next strip may overwrite this one."""
     dtype = namespace(F).float64
     if rough:
         dtype = F.dtype
@@ -192,10 +189,7 @@ class Moments:
 
     @classmethod
     def of(cls, F: Any, Y: Any, weights: Any, members: Members | None = None) -> Moments:
-        """Return the moments of rows (arrays or tensors); products are computed in the precision of the features.
-
-        `members` says to which groups the rows belong, if sums over groups are kept apart.
-        """
+        """Return the moments of rows, and those of their groups; products have the precision of the features."""
         if F.dtype.itemsize == 4 and (shift := _shift(F)).any():
             found = cls._of(F - shift, Y, weights, members)
             return found._about(in_precision(shift, namespace(F).float64))
@@ -345,10 +339,7 @@ def sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -
 
 
 def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray | None:
-    """Return the sum of s_i f_i y_i' if the targets are codes of many classes, by sums over classes; otherwise None.
-
-    The target of a row is high in the column of its class, and low in all others.
-    """
+    """Return the sum of s_i f_i y_i' if the targets are codes of classes, high in a row's own column; or None."""
     own = Y.argmax(axis=1)
     low = Y.min()
     high = Y.max()
@@ -361,8 +352,7 @@ def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray |
 def _shift(F: Any) -> Any:
     """Return what to subtract from features in single precision before they are multiplied.
 
-    It is their mean, where the first rows suggest that it dwarfs their spread: the products would otherwise hold little
-    but its square, and rounding errors.
+    It is their mean where that dwarfs the spread of the first rows: products would hold little but its square.
     """
     xp = namespace(F)
     some = in_precision(F[:256], xp.float64)

@@ -33,8 +33,7 @@ from similitude.linear.weighted_loss import WeightedLoss
 class NewtonStep:
     """A linear model as least squares on working responses, and what groups of rows add to it.
 
-    The working weights :math:`s_i c_i`, and their `sums` with the working responses, are numbers of single precision,
-    so that they can be kept in half the space, and the model is exactly theirs.
+    The working weights and `sums` are rounded to single precision, so that they can be kept in half the space.
     """
 
     model: LinearModel  # after the step, or before it if the step would not lower the objective
@@ -57,8 +56,7 @@ def newton_step(
 ) -> NewtonStep:
     """Take a Newton step from a model that nearly minimizes its objective, and keep it if it lowers the objective.
 
-    With ``penalty="l1"`` the model is kept in any case: its solver stops farther from the minimum. Y are codes of
-    classes, or numbers. `members`, of shape (n, groups), are 1 for the rows of a group, which are in no other group;
+    With ``penalty="l1"`` the model is kept in any case. `members`, of shape (n, groups), are 1 for the rows of a group;
     without them, of each output, the rows of its own class are the first group, and all others the second.
     """
     coupled = is_coupled(loss, Y.shape[1])

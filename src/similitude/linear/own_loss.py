@@ -102,10 +102,7 @@ def as_instance(what: str, given: Any, named: Mapping[str, type], base: type, ow
 
 
 def check_convex(loss: Loss, y: np.ndarray) -> None:
-    """Probe a user's loss on some targets and scores; refuse values that are not finite, negative or not convex.
-
-    Between scores a < b a convex loss rises by at least L'(a) (b - a) and at most L'(b) (b - a).
-    """
+    """Probe a user's loss on some targets and scores; refuse values that are not finite, negative or not convex."""
     if isinstance(loss, tuple(LOSSES.values())):
         return
     targets = np.quantile(y, np.linspace(0, 1, 25), method="nearest")

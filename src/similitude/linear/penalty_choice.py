@@ -47,10 +47,7 @@ def fit_classes(
     groups: np.ndarray | None = None,
     last: LastRows | None = None,
 ) -> tuple[LinearModel, Trial, np.ndarray]:
-    """Fit a linear model to class numbers, see `fit_numbers`.
-
-    Features that are a tensor stay on their device; only penalty='l1' needs a NumPy array.
-    """
+    """Fit a linear model to class numbers, see `fit_numbers`; features that are a tensor stay on their device."""
     own = numbers[:, None] == np.arange(n_classes)
     made = LOSSES[loss]()
     targets = np.where(own, 1.0, -1.0)[:, int(n_classes == 2) :]  # one column for two classes
@@ -73,10 +70,8 @@ def fit_numbers(
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit a path of penalties without the held-out rows, choose the best, and fit to all rows with it.
 
-    Return the model, the trial of held-out rows, and which rows these are. With many rows, choices are made on the
-    first of the held-out rows, and the trial is that of the others; with groups, the `last` rows are whole groups.
-    Folds have their share of each class; a held-out row of a class without any training row has no part in the choice,
-    because no penalty could predict it.
+    Return the model, the trial of held-out rows, and which rows these are. Of many rows, choices are made on the first
+    of the held-out rows, and the trial is that of the others; with groups, the `last` rows are whole groups.
     """
     n = len(F)
     fit_path = l1_path if penalty == "l1" else l2_path

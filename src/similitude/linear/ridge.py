@@ -21,8 +21,7 @@ BY_EIGENVECTORS = 2000
 def gram_matrices(width: int) -> int:
     """Return how many matrices of the size of the features' Gram matrix are in memory at once, at most.
 
-    Those are the sums of a pass, the sums of held-out rows and what is left of them when the mean is taken away; then
-    the eigenvectors and twice their size for LAPACK to work in, or a Cholesky factor and a copy of it.
+    Those are three sums of rows, and eigenvectors and twice their size for LAPACK, or a Cholesky factor and a copy.
     """
     return 7 if width <= BY_EIGENVECTORS else 6
 
@@ -116,8 +115,7 @@ class ByCholesky:
 class Validation:
     """The targets on which choices are validated: by leave-one-out, or on held-out rows, which come last.
 
-    The first `n_train` rows are fitted to, all of them under leave-one-out, which leaves out groups if there are any.
-    No choice is made on the last `n_evaluating` rows.
+    The first `n_train` rows are fitted to, and no choice is made on the last `n_evaluating` rows.
     """
 
     Y: np.ndarray
@@ -140,8 +138,7 @@ class Validation:
 class Ridge:
     r"""Minimize :math:`\sum_i s_i |y_i - w^\top f_i - b|^2 + \lambda |w|^2`, from moments, for any :math:`\lambda`.
 
-    `only` is the only penalty that will be used, if known, and `smallest` a lower bound of the eigenvalues of the
-    centered Gram matrix.
+    `only` is the only penalty, if known, and `smallest` a lower bound of the eigenvalues of the centered Gram matrix.
 
     >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> Ridge(Moments.of(F, Y, np.ones(3))).fit(lam=1.0).scores(np.array([[4.0]])).round(4)
@@ -173,10 +170,8 @@ class Ridge:
     def of_groups(self, lam: float) -> LinearModel:
         r"""Return what the targets of groups of rows add to the scores: the model is linear in the targets.
 
-        An output is :math:`(f - m)^\top A^{-1} \sum_i s_i (f_i - m)\, t_i` with the mean m of the features and
-        :math:`A = \sum_i s_i (f_i - m)(f_i - m)^\top + \lambda`: the score less the mean target, had the rows the
-        targets t. With :math:`t_i = y_i - \bar y` for the rows of a group and zero for all others, the outputs of all
-        groups sum to :math:`f(x) - \bar y`.
+        With :math:`A = \sum_i s_i (f_i - m)(f_i - m)^\top + \lambda` an output is :math:`(f - m)^\top A^{-1} \sum_i s_i
+        (f_i - m)\, t_i`, where :math:`t_i = y_i - \bar y` in the group and zero elsewhere.
         """
         groups = self.moments.groups
         assert groups is not None
@@ -185,10 +180,10 @@ class Ridge:
         return LinearModel(W, -(self.mean @ W))
 
     def left_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> Trials:
-        r"""Evaluate every row under the model fitted to all others: its residual divided by :math:`1 - h_i`.
+        """Evaluate every row under the model fitted to all others: its residual divided by :math:`1 - h_i`.
 
-        With groups the others are those of other groups. The features and targets are those of the moments. Losses are
-        NaN if a row or a group alone determines its prediction.
+        With groups the others are those of other groups. Losses are NaN if a row or a group alone determines its
+        prediction.
         """
         centered = F - self.mean.astype(F.dtype)
 
@@ -239,9 +234,8 @@ class Ridge:
     def best(self, trials: Trials, near: float | None = None, descend: bool = False) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.
 
-        `near` is a penalty, relative to the trace, from which to descend. Without it all penalties are tried if an
-        eigendecomposition makes that cheap; else, and to `descend` where leaving out groups takes a factor for each
-        penalty, the descent starts in the middle.
+        All penalties are tried where an eigendecomposition makes that cheap; leaving out groups takes a factor for
+        each, and a descent. `near` is a penalty, relative to the trace, from which to descend.
         """
         lams = (self.unit * PENALTIES).tolist()
         if isinstance(self.factorization, ByEigenvectors) and not descend:

@@ -110,8 +110,7 @@ def nested_errors(
 def moments_of_folds(F: np.ndarray, Y: np.ndarray, folds: Folds) -> tuple[Moments, Callable[..., Moments]]:
     """Return the moments of all training examples, and a function of folds: those of what all of them train on.
 
-    Examples in the training sets of the same folds form a part. The moments of folds are the sum over their parts, so
-    that nothing cancels; of many parts, which would not fit into memory, each sum is taken alone.
+    They are sums over parts of the examples that are in the same training sets; of many parts, each sum is taken alone.
     """
     fitted = np.zeros((len(Y), len(folds)), dtype=bool)
     for fold, (train, _) in enumerate(folds.pairs):
@@ -299,10 +298,9 @@ def student(n: int) -> float:
 def around_mean(values: np.ndarray, steps: float) -> tuple[float, float]:
     r"""Return an interval for the mean: `steps` standard errors on both sides, and more for skewed numbers.
 
-    Squared errors are skewed, and the upper end of a symmetric interval is too low. With
-    :math:`T = \sqrt n (\bar x - \mu) / s` and skewness g, :math:`T + \frac{g}{3 \sqrt n} T^2 + \frac{g^2}{27 n} T^3
-    + \frac{g}{6 \sqrt n}` is nearer to normal; an end moves to where this is `steps` from zero if that is farther out.
-    (Hall, "On the Removal of Skewness by Transformation", 1992.)
+    With :math:`T = \sqrt n (\bar x - \mu) / s` and skewness g, :math:`T + \frac{g}{3 \sqrt n} T^2 + \frac{g^2}{27 n}
+    T^3 + \frac{g}{6 \sqrt n}` is nearer to normal; an end moves to where this is `steps` from zero if that is farther
+    out. (Hall, "On the Removal of Skewness by Transformation", 1992.)
     """
     n = len(values)
     mean = float(values.mean())
@@ -328,12 +326,9 @@ def _untransformed(x: float, skewness: float, n: int) -> float:
 def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 1.0) -> list[Estimate]:
     r"""Return by how much each candidate is worse than `best`, with simultaneous intervals for all pairs.
 
-    Errors, a column for each candidate, are paired by example. An interval is the mean difference :math:`\pm c`
-    standard errors, where c is the quantile of the largest standardized difference between any two candidates whose
-    errors have this covariance; for two candidates it is that of Student's t. Because all pairs are covered
-    simultaneously, so are those with the best candidate, which was chosen by the same errors. (Hothorn, Bretz and
-    Westfall, "Simultaneous Inference in General Parametric Models", 2008.) See `Folds.widening`, `around_mean` and
-    `around_proportions`.
+    Errors, a column for each candidate, are paired by example. An interval is the mean :math:`\pm c` standard errors,
+    where c is the quantile of the largest standardized difference between any two candidates whose errors have this
+    covariance. (Hothorn, Bretz and Westfall, "Simultaneous Inference in General Parametric Models", 2008.)
     """
     steps = wider * _steps(errors)
     around = around_proportions if of_classes else around_mean
@@ -351,8 +346,8 @@ def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 
 def around_proportions(differing: np.ndarray, steps: float) -> tuple[float, float]:
     """Return an interval for the difference of two proportions, from -1, 0 or 1 for each example.
 
-    Two pseudo-examples are added on which the two disagree, once each way, so that it holds if they disagree on few
-    examples. (Agresti and Min, "Simple Improved Confidence Intervals for Comparing Matched Proportions", 2005.)
+    Two pseudo-examples disagree, once each way. (Agresti and Min, "Simple Improved Confidence Intervals for Comparing
+    Matched Proportions", 2005.)
     """
     n = len(differing) + 2
     center = float(differing.sum()) / n
