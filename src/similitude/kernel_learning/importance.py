@@ -99,20 +99,11 @@ class GradientImportance(Result):
 
 @dataclass(frozen=True)
 class LearningStep(Result):
-    """The held-out loss of one kernel on the pilot rows.
-
-    Attributes
-    ----------
-    name : str
-    loss : float
-        Squared error, relative to the variance of the targets: that of the mean is 1.
-    standard_error : float
-        Of the loss, over the pilot rows.
-    """
+    """The held-out loss of one kernel on the pilot rows."""
 
     name: str
-    loss: float
-    standard_error: float
+    loss: float  # squared error, relative to the variance of the targets: that of the mean is 1
+    standard_error: float  # of the loss, over the pilot rows
 
     def __str__(self) -> str:
         return f"{self.name}: {self.loss:.3g} +- {self.standard_error:.2g}"
@@ -120,21 +111,11 @@ class LearningStep(Result):
 
 @dataclass(frozen=True)
 class Direction(Result):
-    """A direction among columns along which the learned metric measures distances.
+    """A direction among columns along which the learned metric measures distances."""
 
-    Attributes
-    ----------
-    share : float
-        Of the metric: its eigenvalue over the sum of all.
-    columns : tuple of str
-        Those with the largest coefficients, the largest first.
-    coefficients : tuple of float
-        Of these, for standardized columns; the direction has length 1.
-    """
-
-    share: float
-    columns: tuple[str, ...]
-    coefficients: tuple[float, ...]
+    share: float  # of the metric: its eigenvalue over the sum of all
+    columns: tuple[str, ...]  # those with the largest coefficients, the largest first
+    coefficients: tuple[float, ...]  # of these, for standardized columns; the direction has length 1
 
     def __str__(self) -> str:
         terms = zip(self.columns, self.coefficients, strict=True)
@@ -143,30 +124,14 @@ class Direction(Result):
 
 @dataclass(frozen=True, eq=False)
 class LearnedSummary(Result):
-    """What an automatic similarity learned from pilot rows.
+    """What an automatic similarity learned from pilot rows."""
 
-    Attributes
-    ----------
-    reason : str
-        What was chosen, in a sentence.
-    n_judged : int
-        Number of pilot rows whose loss is given; none of the compared kernels was fitted to them.
-    steps : tuple of LearningStep
-        An isotropic Gaussian kernel first, then what was chosen: kernels with a learned metric, and their blend.
-    importance : GradientImportance
-        How much the model depends on each column, with intervals.
-    directions : tuple of Direction
-        The leading ones of a metric that is a matrix; none if each column has a weight of its own.
-    weights : tuple of float
-        The factor of the prediction by each kernel.
-    """
-
-    reason: str
-    n_judged: int
-    steps: tuple[LearningStep, ...]
+    reason: str  # what was chosen, in a sentence
+    n_judged: int  # pilot rows whose loss is given; none of the compared kernels was fitted to them
+    steps: tuple[LearningStep, ...]  # an isotropic Gaussian kernel first, then kernels with a metric, and their blend
     importance: GradientImportance
-    directions: tuple[Direction, ...]
-    weights: tuple[float, ...]
+    directions: tuple[Direction, ...]  # the leading ones of a metric that is a matrix
+    weights: tuple[float, ...]  # the factor of the prediction by each kernel
 
     @property
     def gain(self) -> float:

@@ -22,10 +22,6 @@ from similitude.support import interruptibly
 
 EPS = float(np.finfo(np.float64).eps)
 
-SHIFT_RATIO = 4.0
-"""Ratio of neighboring shifts for which a matrix is factored: the nearest one serves for all between."""
-
-
 LONG_FACTORIZATION = 1000
 """Number of rows from which a factorization takes long enough to be interrupted."""
 
@@ -160,6 +156,8 @@ def _by_address(value: Any) -> tuple[Any, Any]:
 class ShiftedFactors:
     """Approximate inverses of gram + shift I, for shifts on a geometric grid; the last few factors are kept."""
 
+    ratio = 4.0  # of neighboring shifts for which a matrix is factored: the nearest one serves for all between
+
     def __init__(self, gram: Any) -> None:
         self.gram = gram
         self.scale = max(float(gram.diagonal().max()), 0.0) or 1.0
@@ -168,7 +166,7 @@ class ShiftedFactors:
     def solve(self, shifts: Any, B: Any) -> Any:
         """Return (gram + shift I)^-1 b for each column b of B and its shift, rounded to the grid."""
         relative = np.clip(as_numpy(shifts) / self.scale, EPS, 1e100)
-        places = np.rint(np.log(relative) / math.log(SHIFT_RATIO)).astype(int)
+        places = np.rint(np.log(relative) / math.log(self.ratio)).astype(int)
         answer = namespace(B).empty_like(B)
         for place in np.unique(places):
             mine = np.flatnonzero(places == place)
@@ -179,7 +177,7 @@ class ShiftedFactors:
         """Return the factor for one point of the grid."""
         factor = self._kept.pop(place, None)
         if factor is None:
-            factor = factorize(self.gram, self.scale * SHIFT_RATIO**place)
+            factor = factorize(self.gram, self.scale * self.ratio**place)
         self._kept[place] = factor
         # factors kept at a time
         while len(self._kept) > 4:

@@ -198,21 +198,26 @@ class Moments:
     @classmethod
     def _of(cls, F: Any, Y: Any, weights: Any, members: Members | None) -> Moments:
         on_host = isinstance(F, np.ndarray)
-        xp = namespace(F)
+        xp: Any = np
+        if not on_host:
+            xp = namespace(F)
         exact = F.dtype == weights.dtype == xp.float64
         weighted = weights[:, None] * Y
-        features = in_precision(weights, F.dtype) @ F
+        narrow = [weights, weighted, xp.sqrt(weights)]
+        if not exact:
+            narrow = [in_precision(one, F.dtype) for one in narrow]
+        features = narrow[0] @ F
         cross = None
         # number of classes from which on sums over the rows of each are quicker than a product with their codes
         if on_host and Y.shape[1] >= 32 and len(Y):
             cross = _cross_of_codes(F, Y, weights, features)
         if cross is None:
-            cross = F.T @ in_precision(weighted, F.dtype)
+            cross = F.T @ narrow[1]
         groups = None
         if members is not None:
             groups = GroupMoments.of(F, members, weights)
         if bool((weights != 1.0).any()):
-            F = F * in_precision(xp.sqrt(weights), F.dtype)[:, None]
+            F = F * narrow[2][:, None]
         gram = F.T @ F
         if not exact:
             features, gram, cross = [in_precision(one, xp.float64) for one in (features, gram, cross)]

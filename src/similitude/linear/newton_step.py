@@ -15,7 +15,6 @@ probabilities themselves bound the curvature from above, and each output takes a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +70,9 @@ def newton_step(
     if penalty == "l1":
         used = np.flatnonzero(sizes > 0)
         penalties = lam / sizes[used]
+    groups = np.stack([Y > 0, Y <= 0], axis=1).astype(float)
+    if members is not None:
+        groups = np.broadcast_to(members[:, :, None], (*members.shape, Y.shape[1]))
     before = data.value(scores) + lam * float((sizes**2).sum())
     # how far beyond the margin rows count under the squared hinge; the next one is tried if a step does not help
     for slack in (0.1, 0.5, np.inf) if loss == "squared_hinge" else (0.0,):
@@ -78,7 +80,7 @@ def newton_step(
         sums = _short(curvatures * scores - data.slopes(scores))
         base = sums.sum(axis=0) / curvatures.sum(axis=0)
         targets = sums - curvatures * base
-        W, b = _of_groups(features, curvatures, targets, lambda k: _groups(Y, members, k), used, penalties)
+        W, b = _of_groups(features, curvatures, targets, groups, used, penalties)
         if coupled:
             W = _centered(W, members is None)
             b = _centered(b, members is None)
@@ -113,14 +115,6 @@ def _short(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float32).astype(np.float64)
 
 
-def _groups(Y: np.ndarray, members: np.ndarray | None, output: int) -> np.ndarray:
-    """Return the rows of each group; without members, those of an output's own class, and all others."""
-    if members is not None:
-        return members
-    own = (Y[:, output] > 0).astype(float)
-    return np.stack([own, 1.0 - own], axis=1)
-
-
 def _centered(added: np.ndarray, own_apart: bool) -> np.ndarray:
     """Make outputs, the last axis, sum to zero: in each group, or by the second one if the first is each one's own."""
     if not own_apart:
@@ -139,13 +133,13 @@ def _of_groups(
     features: Features,
     curvatures: np.ndarray,
     targets: np.ndarray,
-    members: Callable[[int], np.ndarray],
+    members: np.ndarray,
     used: np.ndarray,
     penalties: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and constants of least squares on the targets of each group, one output after the other."""
     d = features.F.shape[1]
-    n_groups = members(0).shape[1]
+    n_groups = members.shape[1]
     outputs = targets.shape[1]
     weights = np.zeros((d, n_groups, outputs))
     constants = np.zeros((n_groups, outputs))
@@ -155,7 +149,7 @@ def _of_groups(
     shift = few.placed(np.append(penalties, 0.0))
     for output in range(outputs):
         factor = factorize(few.hessian(few.placed(curvatures[:, output])), shift)
-        R = members(output) * targets[:, output, None]
+        R = members[:, :, output] * targets[:, output, None]
         V = as_numpy(solve(factor, few.combine(few.placed(R))))
         level = R.sum(axis=0) / curvatures[:, output].sum()  # by how much a group moves the mean of all scores
         weights[used, :, output] = V[:-1]

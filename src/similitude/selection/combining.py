@@ -23,7 +23,7 @@ from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity, remembered_
 from similitude.support import NotAKernelError, UnresolvedError, brief, check_choice, generator, is_number, pairs_at
 from similitude.validity import check_gram
 
-ROUNDING = 1e-10  # a kernel is constant if centered features are shorter than this share of the features
+CONSTANT_SHARE = 1e-10  # a kernel is constant if centered features are shorter than this share of the features
 
 WAYS = ("uniform", "alignment", "easymkl", "concatenate")
 
@@ -234,7 +234,7 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray, groups: np.
         C = _centered(F)
         lengths[k] = np.sqrt(np.linalg.norm(C.T @ C)) or 1.0
         centered.append(C / lengths[k])
-        if _aligned(centered[k], centered[k], together) <= ROUNDING:
+        if _aligned(centered[k], centered[k], together) <= CONSTANT_SHARE:
             centered[k][:] = 0.0
     M = np.zeros((len(centered), len(centered)))
     for k, C in enumerate(centered):
@@ -268,7 +268,7 @@ def _aligned(A: np.ndarray, B: np.ndarray, groups: Sequence[np.ndarray]) -> floa
 def _centered(F: np.ndarray) -> np.ndarray:
     """Return features minus their mean; exactly zero if only rounding remains."""
     C = F - F.mean(axis=0)
-    if np.linalg.norm(C) <= ROUNDING * np.linalg.norm(F):
+    if np.linalg.norm(C) <= CONSTANT_SHARE * np.linalg.norm(F):
         C[:] = 0.0
     return np.asarray(C)
 
