@@ -443,7 +443,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         >>> from similitude.datasets import iris
         >>> said = SimilarityClassifier("gaussian", random_state=0).fit(*iris()).verdict()
         >>> print(said[: said.index(" by comparing")])
-        similar objects share labels: 96 % of new rows right
+        similar objects share labels: 95 % of new rows right
         """
         check_is_fitted(self)
         error = self.held_out_error_
@@ -534,7 +534,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         >>> model = SimilarityClassifier("gaussian", certify=0.4, random_state=0).fit(X, y)
         >>> model.uncertainty_.grade, model.uncertainty_.n_rows
         ('PROVEN', 60)
-        >>> sets = model.predict_set([[5.0, 3.4, 1.5, 0.2], [6.0, 2.7, 5.1, 1.6]], level=0.98)
+        >>> sets = model.predict_set([[5.0, 3.4, 1.5, 0.2], [6.2, 2.8, 4.8, 1.8]], level=0.98)
         >>> [model.classes_[one].tolist() for one in sets]
         [['setosa'], ['versicolor', 'virginica']]
         """

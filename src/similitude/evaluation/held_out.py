@@ -47,7 +47,7 @@ def n_evaluating(held_out: int) -> int:
 
 
 def enough_for_folds(n: int) -> bool:
-    """Whether n different rows are enough for nested folds."""
+    """Whether n rows are enough for nested folds, and for intervals of their error."""
     return n >= FEWEST_NESTED_ROWS
 
 
@@ -139,15 +139,19 @@ class Trial:
 def error_of_classes(wrong: np.ndarray, n_classes: int, groups: np.ndarray | None) -> Estimate:
     """Return the error on new rows, given which rows were predicted wrongly, and their groups if by folds.
 
-    The interval of Clopper and Pearson counts groups. By folds, its lower end allows for models that saw fewer rows,
-    and its upper end for a prediction of whichever class is the most frequent one by chance.
+    The interval is that of Clopper and Pearson for as many trials as there are groups, or fewer if some are much larger
+    than others. By folds, its lower end allows for models that saw fewer rows than the final one, and its upper end for
+    a prediction of whichever class is the most frequent one by chance. Too few rows say nothing.
     """
     share = float(wrong.mean())
-    n = len(wrong)
+    n = float(len(wrong))
     least = share
     level = LEVEL
+    if not enough_for_folds(len(wrong)):
+        return Estimate(share, 0.0, 1.0, LEVEL, ESTIMATE)
     if groups is not None:
-        n = len(np.unique(groups))
+        sizes = np.unique(groups, return_counts=True)[1]
+        n = sizes.sum() ** 2 / (sizes @ sizes)  # Kish's effective number of groups
         # the share of an error rate, and of a mean squared error, by folds that surely remains with all rows: models
         # of folds see fewer rows
         least = 0.8 * share
@@ -161,10 +165,13 @@ def error_of_numbers(
 ) -> Estimate:
     """Return the mean squared error on new rows, with an interval that is normal for its logarithm.
 
-    If rows were also left out one by one, it reaches down to the lower end of that error: where targets are nearly a
-    function of the objects, a model of all rows may be several times better than the models of folds.
+    The squared errors of equal rows count as one. If rows were also left out one by one, the interval reaches down to
+    the lower end of that error: where targets are nearly a function of the objects, a model of all rows may be several
+    times better than the models of folds. Too few rows say nothing.
     """
     mean = float(np.average(losses, weights=weights))
+    if not enough_for_folds(len(losses)):
+        return Estimate(mean, 0.0, np.inf, LEVEL, ESTIMATE)
     if mean == 0:
         return Estimate(0.0, 0.0, 0.0, LEVEL, ESTIMATE)
     sums = weights * (losses - mean)
