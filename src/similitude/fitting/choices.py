@@ -42,7 +42,7 @@ from similitude.landmarks import (
     choose_among_all,
     describe_choice,
 )
-from similitude.linear import Ridge, RowsTogether, Validation
+from similitude.linear import Ridge, Validation
 from similitude.similarity import Similarity, remembered_images
 from similitude.support import error_prefix, generator, objects_at
 
@@ -201,7 +201,7 @@ def best_scale(
         k = scaled(resolved, names, MULTIPLES[place])
         return k, loss(k)
 
-    search = Search(make, len(MULTIPLES), itemgetter(1))
+    search = Search(make, range(len(MULTIPLES)), itemgetter(1))
     best = downhill(search.loss, MULTIPLES.index(1.0))
     return search[best][0], sorted(search.tried.values(), key=itemgetter(1))
 
@@ -382,8 +382,5 @@ def _scores(
     if options.is_ridge:
         return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
-    together = None
-    if groups is not None:
-        together = RowsTogether(groups, data.last)
-    linear, trial, judged = fit_penalized(options, here, Y, weights, together)
+    linear, trial, judged = fit_penalized(options, here, Y, weights, groups, data.last)
     return linear.scores(outside), (trial.scores, Y[judged])
