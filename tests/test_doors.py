@@ -159,7 +159,7 @@ def test_the_checks_find_what_they_look_for():
 
 
 DECIDING = {"fitting/plan.py", "fitting/facts.py", "fitting/limits.py", "fitting/costs.py"}
-DECIDING |= {"evaluation/copies.py", "evaluation/held_out.py", "evaluation/splits.py", "evaluation/limits.py"}
+DECIDING |= {f"evaluation/{one}.py" for one in ("copies", "held_out", "labels", "limits", "splits")}
 """Modules that decide by the number of rows, the engine and the cost of a similarity; all others are told."""
 
 IN_REFUSALS = {
