@@ -91,7 +91,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("of", "bounds.landmarks(", "1.0 -> 0.5", "the size is not used: epsilon and delta are validated"),
     ("made", "default", "2 -> 1", "only more than two classes are treated differently"),
     ("class_gap", "(1 + 1e-12)", "of 1 + 1e-12", ROUNDING),
-    ("guarantee_of_reasonable", "low, high", "0.001 ->", "a margin of 0.001 takes thousands of millions of landmarks"),
+    ("guarantee_of_reasonable", "low =", "0.001 ->", "a margin of 0.001 takes thousands of millions of landmarks"),
     ("_of_projection", "", "EXAMINED", "it says how many landmarks are looked at, not what is promised"),
     *(("_plain_product", "/ ((n - 1) * (n - 2))", change, CANCELS) for change in ("of n -", "1 ->", "2 -> 1")),
     *(("_plain_product", "return (total", change, CANCELS) for change in ("of n", "1 ->")),
