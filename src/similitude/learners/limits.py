@@ -42,9 +42,6 @@ FEASIBILITY_TOLERANCE = 1e-10
 MOST_EPOCHS = 10**6
 """Epochs that may be asked for: the mistakes of each are kept."""
 
-MAX_EPOCHS = 1000
-"""Epochs after which training until a clean epoch gives up."""
-
 EXAMPLES_IN_TURN = 128
 """Examples after a mistake that are processed with one block of the kernel between them."""
 
@@ -58,9 +55,6 @@ ONE_BLOCK_VALUES = 2**17
 
 MOST_STALLED = 10
 """Newton steps, or envelopes, in a row without progress before giving up."""
-
-LONGEST_NORM = 2.0**60
-"""Largest ratio of a norm, at which a user's regularizer is evaluated, to the size of the problem."""
 
 # Ranking and novelty.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -70,11 +70,14 @@ class BaseVote(ClassifierMixin, KernelLearner):
         return self._weighted(X) / self.totals_
 
 
+Vote = TypeVar("Vote", bound="CountedVote")
+
+
 class CountedVote(ScoreClassifier, BaseVote):
     """A vote of examples that may count several times; `_guarantee` is what a theorem promises, given `each`."""
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self: Vote, X: Any, y: Any, sample_weight: Any = None) -> Vote:
         """Store labeled objects.
 
         Parameters

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from similitude.compute import Encoding, itemsize, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, StreamClassifier, without_single_column
-from similitude.learners.limits import MAX_EPOCHS, MOST_EPOCHS
+from similitude.learners.limits import MOST_EPOCHS
 from similitude.learners.perceptron.training import (
     BinaryRule,
     EncodedExamples,
@@ -350,10 +350,11 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         examples = EncodedExamples(k.normalized(), (A, 1 / lengths), self._engine, np.arange(len(codes)))
         rounding = 1e-5 if itemsize(A) == 4 else 1e-10
         rule = BinaryRule(threshold=1.0 - rounding, strict=True)
+        most = int(self.epochs or 1000)
         runs = []
         for signs in self._signs(codes).T:
             training = PerceptronTraining(examples, np.ascontiguousarray(signs), rule)
-            runs.append(training.run(int(self.epochs or MAX_EPOCHS), until_clean=self.epochs is None))
+            runs.append(training.run(most, until_clean=self.epochs is None))
         margins = [run.margin for run in runs]
         known = [margin for margin in margins if margin is not None]
         self.margin_ = min(known) if len(known) == len(margins) else None
@@ -370,7 +371,7 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         )
         if self.epochs is None and not self.converged_:
             warnings.warn(
-                f"MarginPerceptron did not converge in {MAX_EPOCHS} epochs: the classes may not be separable",
+                f"MarginPerceptron did not converge in {most} epochs: the classes may not be separable",
                 ConvergenceWarning,
                 stacklevel=3,
             )

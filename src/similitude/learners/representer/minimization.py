@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.learners.limits import DOUBLE_EPS, LONGEST_NORM, MOST_STALLED
+from similitude.learners.limits import DOUBLE_EPS, MOST_STALLED
 from similitude.learners.representer.spans import Span
 from similitude.learners.svm.dual import BoxProblem, solve
 from similitude.linear import Loss, as_instance, named_function
@@ -471,9 +471,9 @@ class PathSearch:
         if self.regularizer.convex is not None:
             return self.regularizer.convex
         longest = self.size
-        while self._penalty(longest) - self._penalty(0.0) < self.at_zero and longest < LONGEST_NORM * self.size:
+        while self._penalty(longest) - self._penalty(0.0) < self.at_zero and longest < 2.0**60 * self.size:
             longest *= 2
-        slopes = [self._slope(norm) for norm in np.geomspace(longest / LONGEST_NORM, longest, 200)]
+        slopes = [self._slope(norm) for norm in np.geomspace(2.0**-60 * longest, longest, 200)]
         return all(after >= before * (1 - 1e-9) for before, after in pairwise(slopes))
 
     def _conjugate(self, pull: float) -> float:
@@ -485,7 +485,7 @@ class PathSearch:
         while self._slope(high) < pull:
             low = high
             high *= 2
-            if high > LONGEST_NORM**2 * self.size:
+            if high > 2.0**120 * self.size:
                 return math.inf
         for _ in range(200):
             middle = low + (high - low) / 2
