@@ -79,7 +79,7 @@ def judged(
     training rows: they are larger by the root of one plus the number of rows over the number of training rows. (Nadeau
     and Bengio, "Inference for the Generalization Error", 2003.)
     """
-    groups = None if given is None else check_groups(given, len(y))
+    groups = check_groups(given, len(y))
     folds, described = _folds(y, classes, seed, groups)
     wider = np.sqrt(1 + len(y) / np.mean([len(train) for train, _ in folds]))
     losses = np.zeros((len(models), len(y)))

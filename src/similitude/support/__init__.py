@@ -27,7 +27,7 @@ from similitude.support.errors import (
     pairs_at,
 )
 from similitude.support.fingerprints import digest
-from similitude.support.formulas import in_letters as in_letters
+from similitude.support.formulas import in_letters
 from similitude.support.notebook_html import (
     Html,
     bar,

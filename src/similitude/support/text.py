@@ -83,13 +83,7 @@ _UNSEEN = re.compile(
 
 
 def printable(text: object) -> str:
-    r"""Escape control characters, except tabs and line ends, marks of the direction of text, and others without width.
-
-    The joiners of zero width stay, because words of some languages are written with them.
-
-    >>> printable("red: \x1b[31m, \N{RIGHT-TO-LEFT OVERRIDE}backwards")
-    'red: \\x1b[31m, \\u202ebackwards'
-    """
+    """Escape control characters except tabs and line ends, and marks that turn text or have no width except joiners."""
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.goodness import suspicious_labels
 from similitude.report.findings.columns import CATEGORY, FLAG, ColumnFinding
 from similitude.report.findings.held_out import Fold, HeldOutPredictions, Predictor, out_of_fold, similarity_of
 from similitude.report.findings.inputs import Inputs
@@ -140,23 +139,6 @@ class Neighbors:
         for code in np.unique(targets):
             best[:, code] = K[:, targets == code].max(axis=1)
         return best, np.eye(len(inputs.classes))[best.argmax(axis=1)]
-
-    def suspects(self, among: np.ndarray) -> np.ndarray:
-        """Return which of some held-out examples have labels that look wrong to those they were compared with."""
-        codes = self.inputs.codes
-        found = [np.empty(0, dtype=np.intp)]
-        for place, (chosen, K) in self._compared.items():
-            model, _, test = self.folds[place]
-            rows = np.flatnonzero(np.isin(test, among))
-            if len(rows):
-                # Scaled, so that large objects are not taken for similar to all.
-                diagonal = similarity_of(model).diag(take(self.inputs.X, chosen))
-                sizes = np.asarray(diagonal, dtype=np.float64)
-                if (sizes <= 0).any():
-                    sizes = np.ones(len(sizes))
-                wrong = suspicious_labels(K[rows] / np.sqrt(sizes), codes[chosen], codes[test[rows]])
-                found.append(test[rows[wrong]])
-        return np.unique(np.concatenate(found))
 
     def _similarities(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the examples that tested ones are compared with, and the similarities."""

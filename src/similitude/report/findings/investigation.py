@@ -16,6 +16,7 @@ import numpy as np
 from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, one_scipy_thread, use_engine
 from similitude.estimators import EVERY_ROW
+from similitude.evaluation import suspicious_labels
 from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings.alternatives import Alternative, alternative, named_similarities
@@ -58,8 +59,8 @@ class Findings(Result):
     gap_labels : array
         The label of each example in ``goodness.used``, whose gap is in ``goodness.strong.gaps``; empty without it.
     doubted : array of int
-        Positions in X of the examples whose labels look wrong: nearly all of their most similar examples share another
-        label, and neither the model nor any baseline predicts the given one.
+        Positions in X of the held-out examples whose labels look wrong to the models that did not see them, by the rule
+        of ``suspects_`` of :class:`similitude.SimilarityClassifier`.
     columns : tuple of ColumnFinding
         Of a table, or the components of vectors; empty for other objects.
     gram : GramSample
@@ -251,7 +252,7 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
         neighbors = Neighbors(inputs, folds)
         evaluated = evaluate(inputs, model, predictions, columns, neighbors)
     with timed("examples"):
-        doubted = _doubted(inputs, goodness, neighbors, evaluated.missed_by_all)
+        doubted = _doubted(inputs, predictions)
         examples = choose_examples(inputs, folds, predictions, goodness, doubted, about.names)
     notes = [f"column {one.name} {one.remark}" for one in columns if one.remark]
     notes += _notes(inputs, about, gram, goodness, model)
@@ -321,12 +322,12 @@ def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
         return found.of_sample(some, inputs.n), ""
 
 
-def _doubted(inputs: Inputs, goodness: Goodness | None, neighbors: Neighbors, missed: np.ndarray) -> np.ndarray:
-    """Return the examples whose labels look wrong to similar examples, and that no model or baseline predicts."""
-    if goodness is None:
-        return missed[:0]
-    everywhere = len(goodness.used) + len(goodness.left_out) == inputs.n
-    return np.intersect1d(goodness.suspects, missed) if everywhere else neighbors.suspects(missed)
+def _doubted(inputs: Inputs, predictions: HeldOutPredictions) -> np.ndarray:
+    """Return the held-out examples whose labels look wrong."""
+    if predictions.probabilities is None:
+        return np.empty(0, dtype=np.intp)
+    wrong = suspicious_labels(predictions.probabilities, predictions.targets, np.ones(len(predictions.targets)))
+    return np.sort(inputs.tested[wrong])
 
 
 def _model(inputs: Inputs) -> tuple[Inputs, HeldOutPredictions, tuple[Fold, ...]]:
