@@ -36,7 +36,11 @@ def fit(
         from similitude.estimators import SimilarityClassifier, SimilarityRegressor
         from similitude.persistence import save
 
-    place = "" if plan else _checked_output(output, given.file)
+    if not plan:
+        if output is None or output == "-":
+            raise UsageError("a model needs a file: -o model.sim")
+        check_not_read(output, given.file)
+        check_place(output)
     data, text, similarity = given.read_both(run, may_stream=True, may_learn=True, groups=groups)
     task = task_of(run, data, task)
     y = labels_of(data)
@@ -82,18 +86,9 @@ def fit(
         "schema": data.schema.to_dict(),
         **_learned(model, y),
     }
-    with run.working(f"saving {place}"):
-        save(model, place, about=about)
-    run.result({"command": "fit", "model": place, **about}, lambda terminal: _show(terminal, about, place))
-
-
-def _checked_output(output: str | None, file: str) -> str:
-    """Refuse a place where no model can be written."""
-    if output is None or output == "-":
-        raise UsageError("a model needs a file: -o model.sim")
-    check_not_read(output, file)
-    check_place(output)
-    return output
+    with run.working(f"saving {output}"):
+        save(model, output, about=about)
+    run.result({"command": "fit", "model": output, **about}, lambda terminal: _show(terminal, about, output))
 
 
 def _with_names(data: Data) -> Any:
@@ -136,11 +131,17 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
     """Return the names and values that describe a fitted model."""
     n = about["landmarks"]
     promise = about["guarantee"]
-    cost = f"{n:,}: {n:,} similarity evaluations per prediction" if n else "none: every row gets the same prediction"
+    cost = f"{n:,}: {n:,} similarity evaluations per prediction"
+    if not n:
+        cost = "none: every row gets the same prediction"
+    planned: list[tuple[str, object]] = []
+    if about.get("plan") is not None:  # None in a model that another program saved
+        names = {"similarity": "similarity", "model": "model", "evaluation": "evaluated by"}
+        planned = [(name, about["plan"][step]["what"]) for step, name in names.items()]
     grade = f"{promise['grade']}: ".removeprefix("NONE: ")
     return [
         *_errors(about),
-        *_planned(about.get("plan")),
+        *planned,
         ("landmarks", cost),
         ("", f"not more, because {about['why_not_more']}"),
         ("representation", about["representation"].partition(": ")[2] or about["representation"]),
@@ -149,14 +150,6 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
         *[("", str(Premise(**premise))) for premise in promise["premises"]],
         *[("note", note) for note in about.get("notes", [])],
     ]
-
-
-def _planned(plan: dict[str, Any] | None) -> list[tuple[str, object]]:
-    """Return what was chosen, how it was solved, and how it was evaluated."""
-    if plan is None:  # a model that another program saved
-        return []
-    names = {"similarity": "similarity", "model": "model", "evaluation": "evaluated by"}
-    return [(name, plan[step]["what"]) for step, name in names.items()]
 
 
 def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
@@ -171,7 +164,7 @@ def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
     return [("squared error, held out", with_interval(error)), ("", f"{root}; always the mean: {constant:.3g}")]
 
 
-def _show(terminal: Terminal, about: dict[str, Any], output: str) -> None:
+def _show(terminal: Terminal, about: dict[str, Any], output: str | None) -> None:
     name = about["similarity"]
     if name == AUTO_TEXT and len(about["fitted_similarity"]) <= 120:
         name = about["fitted_similarity"]

@@ -39,8 +39,13 @@ class FormatOptions:
 
     def format_arguments(self) -> dict[str, Any]:
         """Return the arguments of `read` that say how a file is written."""
-        names = ("separator", "decimal", "encoding", "sheet")
-        return {**{name: getattr(self, name) for name in names}, "missing": self.missing or ()}
+        return {
+            "separator": self.separator,
+            "decimal": self.decimal,
+            "encoding": self.encoding,
+            "sheet": self.sheet,
+            "missing": self.missing or (),
+        }
 
 
 @dataclass(kw_only=True)

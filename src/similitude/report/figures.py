@@ -40,6 +40,7 @@ from similitude.report.render.chart import (
     axis,
     chart,
     curve_marks,
+    curve_table,
     diagonal,
     line_at,
     marks,
@@ -232,8 +233,7 @@ def goodness_curve(found: Findings | Goodness, *, weighted: bool = True) -> Char
         finding = f"All but {share} of the examples have a positive gap, of {strong.y[positive[0]]:.3g} or more."
     x = axis("share of examples that may fall short", percent=True)
     y = axis("gap that the others reach", ends=ends)
-    table = {"may fall short": strong.x, "gap": strong.y, "low": strong.low, "high": strong.high}
-    return chart("goodness", finding, x, y, layers, table)
+    return chart("goodness", finding, x, y, layers, curve_table(strong, *hover))
 
 
 def gram(found: Findings | GramSample) -> Chart:
@@ -295,8 +295,7 @@ def learning_curve(found: Findings | LearningCurve) -> Chart:
     x = axis("landmarks", ends=ends, ticks=part.landmarks.tolist(), type="log", base=2)
     highest = max(float(error.high.max()), 1e-12)
     y = axis(f"{measure}, held out", percent=measure == ERROR_RATE, ends=(0.0, highest))
-    table = {"landmarks": error.x, measure: error.y, "low": error.low, "high": error.high}
-    return chart("learning-curve", finding, x, y, layers, table, 260)
+    return chart("learning-curve", finding, x, y, layers, curve_table(error, "landmarks", measure), 260)
 
 
 def cost_curve(found: CostCurve) -> Chart:
@@ -312,14 +311,8 @@ def cost_curve(found: CostCurve) -> Chart:
     ]
     x = axis("calls to fit", ends=(0.0, float(found.x[-1])))
     y = axis("accuracy on held-out rows", percent=True)
-    table: dict[str, Any] = {
-        "calls to fit": found.x,
-        "accuracy": found.y,
-        "low": found.low,
-        "high": found.high,
-        "landmarks": found.landmarks,
-        "calls of a prediction": found.per_prediction,
-    }
+    table = curve_table(found, "calls to fit", "accuracy")
+    table |= {"landmarks": found.landmarks, "calls of a prediction": found.per_prediction}
     return chart("cost-curve", finding, x, y, layers, table, 260)
 
 
@@ -414,8 +407,8 @@ def calibration(found: Findings | ModelFindings | Calibration) -> Chart:
     )
     x = axis(f"predicted probability that {curve.event}", percent=True, ends=(0.0, 1.0))
     y = axis("share that happened", percent=True, ends=(0.0, 1.0))
-    titles = ("predicted", "happened", "low", "high", "examples")
-    return chart("calibration", finding, x, y, layers, dict(zip(titles, points.values(), strict=True)), square=True)
+    table = curve_table(curve, "predicted", "happened") | {"examples": curve.counts}
+    return chart("calibration", finding, x, y, layers, table, square=True)
 
 
 def _of_numbers(found: Findings | ModelFindings) -> ModelFindings:

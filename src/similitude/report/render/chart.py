@@ -260,6 +260,11 @@ def curve_marks(curve: Curve, x: str, y: str, color: str = BLUE, name: str | Non
     ]
 
 
+def curve_table(curve: Curve, x: str, y: str) -> dict[str, Any]:
+    """Return the numbers of a curve by the titles of their columns."""
+    return {x: curve.x, y: curve.y, "low": curve.low, "high": curve.high}
+
+
 def line_at(**place: float) -> dict[str, Any]:
     """Return a dashed line across the chart at one value of x or y."""
     return marks("rule", {channel: [value] for channel, value in place.items()}, SOFT_INK, strokeDash=[4, 3])
