@@ -186,7 +186,7 @@ class Spectrum(WeightedFeatures, BagSimilarity):
 
     def _where(self, bags: BagArrays) -> tuple[np.ndarray, np.ndarray]:
         """Return where each feature begins in its string, and its length."""
-        spans = self.patterns().spans
+        _, _, spans = self.patterns()
         at, which = np.divmod(bags.places, len(spans))
         return at, spans[which]
 
@@ -218,9 +218,7 @@ def _only(bags: BagArrays, kept: np.ndarray) -> BagArrays:
 @lru_cache(maxsize=64)
 def _patterns(of: tuple[tuple[Sequence[int], int], ...]) -> Patterns:
     positions = np.array([at for chosen, _ in of for at in chosen], np.int64)
-    return Patterns(
-        positions, starts_of([len(chosen) for chosen, _ in of]), np.array([span for _, span in of], np.int64)
-    )
+    return positions, starts_of([len(chosen) for chosen, _ in of]), np.array([span for _, span in of], np.int64)
 
 
 class Gapped(BagSimilarity):
