@@ -31,10 +31,7 @@ from similitude.kernels import (
 from similitude.learners import KernelRidge, KernelSVC
 from similitude.maps import ProjectionMap
 from similitude.validity import stored_witness
-from similitude.validity.elimination import (
-    _Elimination,
-    _lowest_set,
-)
+from similitude.validity.elimination import _lowest_set
 
 
 def form(weights, objects, K):
@@ -456,14 +453,3 @@ def test_of_all_sets_of_a_size_the_one_with_the_lowest_eigenvalue_is_found():
     K[1, 4] = K[4, 1] = 3.0  # one negative eigenvalue, -2: the second lowest of a set is never negative
     K[2, 5] = K[5, 2] = 1.5
     assert _lowest_set(K, 2).tolist() == [1, 4]
-
-
-# Each step of the elimination, against its definition.
-
-
-class Watched(_Elimination):
-    """An elimination in which a set shows something if it has enough objects; the sizes asked for are recorded."""
-
-    def shows(self, positions, lowest=None):
-        self.asked.append((len(positions), lowest is not None))
-        return len(positions) >= self.enough

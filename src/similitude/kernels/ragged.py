@@ -131,11 +131,6 @@ class Histograms(Ragged):
     keys: np.ndarray
     counts: np.ndarray
 
-    @property
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Starts, keys and counts."""
-        return self.starts, self.keys, self.counts
-
     def scaled(self, scales: np.ndarray) -> Any:
         """Return the histograms with each count multiplied by a number, without those that become zero."""
         kept = scales > 0
@@ -154,7 +149,8 @@ class Histograms(Ragged):
         """Return the dot products of these histograms (rows) and others (columns)."""
         if out is None:
             out = np.empty((len(self), len(other)))
-        loops.keyed_products(out, self.arrays, other.arrays)
+        mine = self.starts, self.keys, self.counts
+        loops.keyed_products(out, mine, (other.starts, other.keys, other.counts))
         return out
 
     def squared_norms(self) -> np.ndarray:

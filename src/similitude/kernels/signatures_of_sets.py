@@ -74,13 +74,13 @@ class SetBounds(Bounds):
             some = by_size[first : first + 256]  # of similar size
             a = A[1][some]
             floor = max(float(floors[some].min()), 0.0) * (1 - ROUNDING_ROOM)
-            low = np.searchsorted(B[1], a[0] * floor)
+            low = int(np.searchsorted(B[1], a[0] * floor))
             high = len(columns)
             if floor > ROUNDING_ROOM:
                 high = int(np.searchsorted(B[1], a[-1] / floor, side="right"))
-            one = rows(A, some)
-            other = rows(B, slice(int(low), high))
             limits = np.ascontiguousarray(floors[some], np.float64)
+            one = rows(A, some)
+            other = rows(B, slice(low, high))
             i, j, upper = loops.candidates(one[0], one[1], one[2], other[0], other[1], other[2], limits, self.bound)
             found.append((some[i], columns[low + j], upper * (1 + ROUNDING_ROOM)))
         i, j, upper = (np.concatenate(parts) for parts in zip(*found, strict=True))

@@ -188,14 +188,14 @@ def smallest_negative_set(K: np.ndarray, tolerance: Tolerance, scan_triples: boo
     return smallest
 
 
-@dataclass(frozen=True)
 class _Elimination:
     """Removal of objects by the eigenvalues of M, which is K with rows and columns multiplied by `scale`."""
 
-    M: np.ndarray
-    scale: np.ndarray
-    K: np.ndarray
-    tolerance: Tolerance
+    def __init__(self, M: np.ndarray, scale: np.ndarray, K: np.ndarray, tolerance: Tolerance) -> None:
+        self.M = M
+        self.scale = scale
+        self.K = K
+        self.tolerance = tolerance
 
     def shows(self, positions: np.ndarray, lowest: np.ndarray | None = None) -> bool:
         """Whether these objects are indefinite beyond rounding, along the given eigenvector of M or at all."""

@@ -316,7 +316,6 @@ def stored_witness(k: Similarity) -> Witness | None:
 
 
 def _or_stored(k: Similarity, seen: Validity) -> Validity:
-    """Return the verdict, or INVALID if it is UNKNOWN and a known counterexample refutes the similarity."""
     if seen.verdict == UNKNOWN and (witness := stored_witness(k)):
         return replace(seen, verdict=INVALID, witness=witness, remark=KNOWN)
     return seen

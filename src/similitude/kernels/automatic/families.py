@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.automatic.kinds import LOOKED_AT, WHAT_IS_HELD, as_text, composed_columns, kind_of_objects
+from similitude.kernels.automatic.kinds import LOOKED_AT, as_text, composed_columns, kind_of_objects
 from similitude.kernels.graphs import (
     ShortestPath,
     WeisfeilerLehman,
@@ -87,7 +87,8 @@ def suggestion(X: Any, taken: str) -> str:
     kind = kind_of_objects(X)
     if kind == taken or kind == "vectors" or taken in ("any", "indices", "matrix"):
         return ""
-    what = WHAT_IS_HELD.get(kind, f"holds {kind}")
+    tables = {"table": "categories or missing values", "records": "texts, sets, vectors, series or graphs"}
+    what = f"is a table with {tables[kind]}" if kind in tables else f"holds {kind}"
     try:
         compared = f" by {default_similarity(X, kind)!r}"
     except (TypeError, ValueError):  # the objects are not of one kind throughout

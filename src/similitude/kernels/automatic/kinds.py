@@ -118,13 +118,6 @@ def are_texts(some: Iterable[Any]) -> bool:
     return is_long and sum(re.fullmatch("[0-9a-fA-F-]+", one) is None for one in texts) > half
 
 
-WHAT_IS_HELD = {
-    "table": "is a table with categories or missing values",
-    "records": "is a table with texts, sets, vectors, series or graphs",
-}
-"""What X is, where it is not called by the kind of its objects."""
-
-
 def kind_of_objects(X: Any) -> str:
     """Return the kind of objects, which decides what ``similarity="auto"`` compares them by.
 

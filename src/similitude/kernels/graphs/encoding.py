@@ -85,27 +85,21 @@ def as_graphs(
         node = parts[g].name(int(ends[loops[0], 0]))
         raise ValueError(f"graph {g} has a self-loop at node {node}: graph kernels take simple graphs, so remove it")
     starts = starts_of(sizes)
-    own = [np.full(starts[-1], NO_LABEL, np.uint64), np.zeros((starts[-1], 0))]
-    of_edges = [np.full(len(ends), NO_LABEL, np.uint64), np.zeros((len(ends), 0))]
-    if attributes:
-        own[1] = attribute_matrix(parts, "node")
-    if edge_attributes:
-        of_edges[1] = attribute_matrix(parts, "edge")
-    if nodes:
-        own[0] = _label_keys(parts, "node", own[0])
-    if edges:
-        of_edges[0] = _label_keys(parts, "edge", of_edges[0])
-    return EncodedGraphs(starts, *own, _neighbors(parts, ends, owner, starts, *of_edges))
+    vectors = attribute_matrix(parts, "node") if attributes else np.zeros((starts[-1], 0))
+    of_edges = attribute_matrix(parts, "edge") if edge_attributes else np.zeros((len(ends), 0))
+    labels = _label_keys(parts, "node", nodes)
+    marks = _label_keys(parts, "edge", edges)
+    return EncodedGraphs(starts, labels, vectors, _neighbors(parts, ends, owner, starts, marks, of_edges))
 
 
-def _label_keys(parts: list[ParsedGraph], of: str, none: np.ndarray) -> np.ndarray:
-    """Return the keys of the labels of all nodes or all given edges; `none` if no graph has any."""
+def _label_keys(parts: list[ParsedGraph], of: str, asked: bool) -> np.ndarray:
+    """Return the keys of the labels of all nodes or all given edges, if they are asked for and any graph has some."""
     own = [one.elements(of) for one in parts]
     graphs = [g for g, (size, *_) in enumerate(own) if size]
     labels = [own[g][1] for g in graphs]
     labeled = [some is not None for some in labels]
-    if not any(labeled):
-        return none
+    if not asked or not any(labeled):
+        return np.full(sum(size for size, *_ in own), NO_LABEL, np.uint64)
     if not all(labeled):
         without = graphs[labeled.index(False)]
         having = graphs[labeled.index(True)]

@@ -92,9 +92,8 @@ class RandomWalk(Similarity):
         """Replace the decay "auto" by half of the largest one for X, without rows of weight 0."""
         if not self.unresolved():
             return self
-        radius = float(_walked(as_graphs(counted(X, sample_weight))).radii.max(initial=0.0))
-        # half of the largest decay for which all sums are finite
-        return self.with_params(decay=0.5 / max(radius, 1.0) ** 2)
+        radii = _walked(as_graphs(counted(X, sample_weight))).radii
+        return self.with_params(decay=0.5 / float(radii.max(initial=1.0)) ** 2)
 
     def encode(self, objects: Any) -> Encoding:
         """Return the graphs with their eigenvalues; refuse a graph with infinite sums."""

@@ -153,7 +153,6 @@ def _random_filters(A: Series, weight: np.ndarray, width: int, rng: np.random.Ge
 
 
 def _shares(A: Series, filters: np.ndarray) -> np.ndarray:
-    """Return the share of values above the bias of each filter."""
     whole = np.delete(filters, (BIAS, MEAN, DEVIATION), axis=1)
     first = np.flatnonzero(np.append(True, (whole[1:] != whole[:-1]).any(1)))
     starts = np.append(first, len(filters)).astype(np.int64)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
+from similitude.kernels.ragged import places_of
 from similitude.kernels.strings.letters import Letters, as_letters, numbered
 from similitude.similarity import PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 from similitude.support import brief, check_nonnegative, check_positive
@@ -29,18 +30,16 @@ class Substitution:
         if self.letters is None:
             return strings
         order = np.argsort(self.letters)
-        places = np.minimum(np.searchsorted(self.letters, strings.text, sorter=order), len(order) - 1)
-        found = order[places]
-        unknown = np.flatnonzero(self.letters[found] != strings.text)
-        if len(unknown):
-            string = int(np.searchsorted(strings.starts, unknown[0], side="right")) - 1
-            at = int(unknown[0] - strings.starts[string])
+        places, found = places_of(self.letters[order], strings.text)
+        if not found.all():
+            first = found.argmin()
+            string = strings.owners[first]
             known = "".join(map(chr, self.letters.tolist()))
             raise ValueError(
-                f"object {string} has {chr(int(strings.text[unknown[0]]))!r} at position {at}, which has no scores: "
-                f"the letters of the table are {known!r}, and case matters"
+                f"object {string} has {chr(strings.text[first])!r} at position {strings.places[first]}, which has no "
+                f"scores: the letters of the table are {known!r}, and case matters"
             )
-        return Letters(strings.starts, found.astype(np.uint32))
+        return Letters(strings.starts, order[places].astype(np.uint32))
 
     def of_block(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the letters of two blocks as numbers of rows of a table of scores, and that table."""

@@ -133,7 +133,6 @@ def _by_frequency(pairs: int, a: np.ndarray, b: np.ndarray, width: int, counted:
 
 
 def _write_frequent(a: np.ndarray, A: Bags, b: np.ndarray, B: Bags, width: int, counted: bool, out: np.ndarray) -> None:
-    """Write the sums over the features with numbers below `width`."""
     a, b = (np.where(numbers < width, numbers, -1) for numbers in (a, b))
     if not counted:
         loops.common_bits(out, _bits(a, A.starts, width), _bits(b, B.starts, width))

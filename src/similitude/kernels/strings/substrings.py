@@ -56,11 +56,7 @@ class BagSimilarity(Similarity):
         return A.squared_norms(bool(self.counts))
 
     def features(self, objects: Any, like: Any = None) -> Any:
-        """Return a sparse matrix with K(x, z) = phi(x) . phi(z) for every x in `objects` and z in `like`.
-
-        It has a column for each feature that occurs in `like` (by default the objects themselves), in order of
-        appearance, and a last one with the norm of all other features of an object, so that phi(x) . phi(x) is K(x, x).
-        """
+        """Return sparse rows with a column per feature that occurs in `like`, and one for the norm of all others."""
         A = self.encode(objects)
         known = A if like is None else self.encode(like)
         return bag_features(A, known, self.patterns(), bool(self.counts))

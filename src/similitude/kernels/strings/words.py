@@ -176,7 +176,6 @@ class Words(WeightedFeatures):
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case."""
     return WORD.findall(text.lower())
 
 

@@ -183,7 +183,6 @@ class Columns(Similarity):
         return [weight / sum(weights) for weight in weights] if self.how == "mean" else weights
 
     def _column(self, X: Any, name: Any, part: Similarity) -> tuple[Any, str]:
-        """Return a column and the kind of its values, validated."""
         takes_missing = _takes_missing(part)
         cells = column(X, name, optional=takes_missing)
         if cells.missing.any() and not takes_missing:

@@ -179,7 +179,6 @@ class Gower(Similarity):
         return out
 
     def _spans(self) -> dict[Any, Range]:
-        """Return the ranges of the columns that count."""
         weights = self.weights or {}
         counts = {name: given for name, given in (self.ranges or {}).items() if weights.get(name, 1.0)}
         return {name: _read_range(name, given) for name, given in counts.items()}
@@ -249,7 +248,6 @@ def _typical(span: Range, ranges: int = 0) -> Any:
 
 
 def _range_of(name: Any, cells: Cells) -> Any:
-    """Return the range of a column, as `Gower.ranges` holds it."""
     if cells.kind == "missing":
         raise ValueError(f"column {name!r} holds no value at all: drop it, or give ranges")
     order = cells.order()

@@ -14,7 +14,6 @@ from similitude.support import brief, check_number
 
 
 def _complete(objects: Any) -> Cells:
-    """Return single values; refuse missing ones."""
     values = Cells.of(objects)
     if values.missing.any():
         i = int(values.missing.argmax())

@@ -169,7 +169,6 @@ def into(out: Any, values: Any) -> Any:
 
 
 def _by_matrix_product(A: np.ndarray, B: np.ndarray, sums: str, form: tuple[Any, ...], out: Any) -> np.ndarray:
-    """Return a function of dot products or of squared distances, from a matrix product."""
     distances = sums != "product"
     if distances:
         A, B = _centered(A, B)
@@ -194,10 +193,9 @@ def _by_matrix_product(A: np.ndarray, B: np.ndarray, sums: str, form: tuple[Any,
 
 def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     dtype = np.result_type(A, B)
-    same = A is B
-    A = np.require(A, dtype, ["C", "A"])
-    B = A if same else np.require(B, dtype, ["C", "A"])
-    return A, B, np.empty((len(A), len(B)), dtype) if out is None else out
+    first = np.require(A, dtype, ["C", "A"])
+    second = first if A is B else np.require(B, dtype, ["C", "A"])
+    return first, second, np.empty((len(A), len(B)), dtype) if out is None else out
 
 
 def _centered(A: Any, B: Any) -> tuple[Any, Any]:
@@ -245,8 +243,7 @@ def _of_tensors(A: Any, B: Any, sums: str) -> Any:
 
 
 def _in_common_precision(A: Any, B: Any) -> tuple[Any, Any]:
-    """Return two tensors in the same precision; NumPy converts by itself."""
-    if A.dtype == B.dtype or isinstance(A, np.ndarray):
+    if A.dtype == B.dtype or isinstance(A, np.ndarray):  # NumPy converts by itself
         return A, B
     xp = namespace(A)
     dtype = xp.result_type(A, B)
@@ -320,12 +317,9 @@ def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
         median = np.median(values)
     else:
         order = np.argsort(values, kind="stable")
-        values = values[order]
         reached = np.cumsum(weight[order])
-        half = reached[-1] / 2
-        lower = np.searchsorted(reached, half, side="left")
-        upper = np.searchsorted(reached, half, side="right")
-        median = (values[lower] + values[upper]) / 2
+        places = [np.searchsorted(reached, reached[-1] / 2, side=side) for side in ("left", "right")]
+        median = values[order[places]].mean()
     if not np.isfinite(median):
         raise ValueError("the vectors are too far apart: their distances overflow, so scale them first")
     return float(median if median > 0 else values[values > 0].mean())

@@ -81,9 +81,10 @@ class Polynomial(VectorSimilarity):
         """
         s = float(self.scale)
         c = float(self.coef0)
-        if PSD in self.claims or (self.degree % 2 == 0 and s <= 0 and c <= 0):
+        even = self.degree % 2 == 0
+        if PSD in self.claims or (even and s <= 0 and c <= 0):
             return []
-        if self.degree % 2 == 0:
+        if even:
             return [[[math.sqrt(-c / s)], [0.0]]]
         return [[[0.0]] if c < 0 else [[math.sqrt(2 * (1 + c) / -s)]]]
 
