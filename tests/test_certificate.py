@@ -25,7 +25,7 @@ def test_nothing_is_certified_unasked():
 @pytest.mark.parametrize("n", [40, 200])
 def test_the_rows_of_the_certificate_change_nothing_else(n):
     X, y = points(n, np.random.default_rng(0))
-    apart = set_apart(X, 0.25, 3)
+    apart = set_apart(len(X), 0.25, 3)
     assert apart.sum() == n // 4
     other = y.copy()
     other[apart] = np.random.default_rng(1).normal(size=apart.sum())
@@ -39,17 +39,40 @@ def test_positions_of_landmarks_are_those_in_all_rows():
     y = [word[0] < "e" for word in words]
     model = SimilarityClassifier(lambda s, t: float(s[0] == t[0]), certify=0.25, random_state=0).fit(words, y)
     assert [words[i] for i in model.landmark_indices_] == list(model.landmarks_)
-    assert not set_apart(words, 0.25, 0)[model.landmark_indices_].any()
+    assert not set_apart(len(words), 0.25, 0)[model.landmark_indices_].any()
 
 
-def test_copies_are_not_new_rows():
-    X, y = points(40, np.random.default_rng(0))
-    X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2) > 0
-    X[0] = 9.0
-    apart = set_apart(X, 0.25, 0)
-    assert apart.sum() == 2 and set(np.flatnonzero(apart)) == {0, 1}
-    model = SimilarityClassifier(Gaussian(1.0), certify=0.25, random_state=0).fit(X, y)
-    assert model.certificate_.high > 0.7
+def noisy_half(n, rng):
+    """Return rows of which half are five points with coin labels; the best error is 0.25."""
+    noisy = rng.random(n) < 0.5
+    X = rng.normal(size=(n, 2))
+    X[:, 0] += np.sign(X[:, 0])
+    y = (X[:, 0] > 0).astype(int)
+    X[noisy] = np.c_[10 + rng.integers(5, size=noisy.sum()), np.full(noisy.sum(), 10.0)]
+    y[noisy] = rng.integers(2, size=noisy.sum())
+    return X, y
+
+
+def test_certificate_covers_with_repeated_rows():
+    from scipy.stats import binom
+
+    model = SimilarityClassifier(Gaussian(1.0), certify=0.3, engine=ONE)
+    new, labels = noisy_half(4000, np.random.default_rng(0))
+    too_low, covered = 0, []
+    for seed in range(30):
+        fit = model.set_params(random_state=seed).fit(*noisy_half(400, np.random.default_rng(seed)))
+        too_low += fit.certificate_.high < (fit.predict(new) != labels).mean() - 0.02
+        covered.append(fit.predict_set(new, 0.9)[np.arange(len(labels)), labels].mean())
+    assert binom.sf(too_low - 1, 30, 0.05) > 1e-4
+    assert np.mean(covered) > 0.88
+
+
+def test_rows_set_apart_are_a_simple_random_sample():
+    drawn = np.mean([set_apart(10, 0.3, seed) for seed in range(2000)], axis=0)
+    np.testing.assert_allclose(drawn, 0.3, atol=0.05)
+    groups = np.array([0, 0, 0, 0, 1, 2])
+    drawn = np.mean([set_apart(6, 0.3, seed, groups) for seed in range(2000)], axis=0)
+    np.testing.assert_allclose(drawn, 1 / 3, atol=0.05)
 
 
 def test_the_bound_is_the_exact_binomial_one():
@@ -131,7 +154,7 @@ def test_a_source_cannot_be_certified():
 
 def test_a_class_must_remain():
     X = np.random.default_rng(0).normal(size=(12, 2))
-    seed = next(seed for seed in range(40) if set_apart(X, 0.5, seed)[-1])
+    seed = next(seed for seed in range(40) if set_apart(len(X), 0.5, seed)[-1])
     with pytest.raises(ValueError, match="no row of class 'rare' is left"):
         SimilarityClassifier("linear", certify=0.5, random_state=seed).fit(X, ["common"] * 11 + ["rare"])
 

@@ -160,7 +160,14 @@ def test_intervals_by_hand():
     spread = np.log(error_of_numbers(losses, ones, None).high / 2) / 2.0
     assert spread == pytest.approx(1.96 * 0.1 / 2)
     assert error_of_numbers(losses, ones, np.arange(100) // 4).high == pytest.approx(2.0)  # groups have equal means
-    assert error_of_numbers(np.zeros(5), np.ones(5), None).high == 0.0
+    assert error_of_numbers(np.zeros(50), np.ones(50), None).high == 0.0
+    uneven = np.r_[np.zeros(25, int), np.arange(1, 26)]  # the large group makes 50 rows worth 2,500 / 650 groups
+    assert error_of_classes(wrong, 2, uneven).high > error_of_classes(wrong, 2, np.arange(50) // 12).high
+
+
+def test_fewer_than_ten_rows_bound_no_error():
+    assert error_of_classes(np.zeros(9, bool), 2, None).high == 1.0
+    assert error_of_numbers(np.ones(9), np.ones(9), None).high == np.inf
 
 
 def test_no_similarity_is_computed_for_the_folds():

@@ -9,7 +9,7 @@ from sklearn.model_selection import GroupKFold, LeaveOneOut, RepeatedKFold, Shuf
 from similitude import choose_kernel
 from similitude.engines import LocalEngine
 from similitude.evaluation import TaskTargets, nested_folds
-from similitude.kernels import Edit, Gaussian, Linear
+from similitude.kernels import Edit, Equal, Gaussian, Linear
 from similitude.selection.cross_validation import cross_validate
 from similitude.theory import clopper_pearson
 
@@ -165,11 +165,10 @@ def test_copies_do_not_vouch_for_each_other():
     assert np.mean(values) > 0.25
 
 
-def test_copies_are_what_no_candidate_can_tell_apart():
-    words = [a + b for a in "abcdef" for b in "abcdef"]
-    by_first = Edit().pullback(lambda word: word[0])
-    assert "copies" in choose_kernel([by_first], words, [word[0] < "d" for word in words]).folds
-    assert "copies" not in choose_kernel([by_first, Edit()], words, [word[0] < "d" for word in words]).folds
+def test_coincidences_are_split_at_random():
+    words = np.random.default_rng(0).choice(list("abcdef"), 60).tolist()
+    chosen = choose_kernel([Equal(), Edit()], words, [word < "d" for word in words], random_state=0)
+    assert "copies" not in chosen.folds and chosen.held_out_error.value == 0.0
 
 
 def test_classes_with_one_distinct_row_are_compared_as_before():

@@ -13,7 +13,7 @@ from cli_runs import run
 from similitude import SimilarityClassifier, SimilarityRegressor, check_kernel, load, save
 from similitude.compute import keys
 from similitude.engines import LocalEngine
-from similitude.evaluation import groups_of_equals
+from similitude.evaluation import equal_rows
 from similitude.fitting.members import Family, alignment_weights
 from similitude.kernels import (
     Columns,
@@ -259,5 +259,5 @@ def test_equal_records_are_found_by_fingerprints():
     X = X + X[3:6]
     _, A = default_similarity(X).prepare(X)
     _, first, group = np.unique(keys(A), return_index=True, return_inverse=True)
-    np.testing.assert_array_equal(groups_of_equals(A, np.arange(15)), np.argsort(np.argsort(first))[group])
-    assert groups_of_equals(A, np.arange(15))[-3:].tolist() == [3, 4, 5]
+    np.testing.assert_array_equal(equal_rows(A), np.argsort(np.argsort(first))[group])
+    assert equal_rows(A)[-3:].tolist() == [3, 4, 5]

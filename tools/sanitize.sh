@@ -13,6 +13,7 @@ build=build/sanitize
 module=similitude.compute.loops._compiled
 flags="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1"
 
+mkdir -p "${build%/*}"
 echo "Compiling the loops with sanitizers into $build ..."
 PATH=$("$python" -c 'import ninja; print(ninja.BIN_DIR)'):$PATH # CMake and ninja are among what the tests need
 nanobind=$("$python" -m nanobind --cmake_dir)

@@ -30,7 +30,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "similitude.goodness.margins": ("error_at_margin",),
     "similitude.goodness.weighted": ("hinge_curve", "_deepest", "shares"),
-    "similitude.learners.votes.estimators": ("of_vote", "of_weak_vote", "of_alignment"),
+    "similitude.learners.votes": (
+        "SimilarityVote._guarantee", "WeakSimilarityVote._guarantee", "AlignmentVote._guarantee",
+    ),
     "similitude.landmarks.guarantees": (),
     "similitude.landmarks.projection": ("choose_representation",),
 }  # fmt: skip
@@ -74,8 +76,8 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("variances", "if size > 2", "2 -> 1", "within a class of two the variance is infinite before"),
     ("balanced", "pairs_left =", "2 -> 1", "two statements below, the quotient is not used for a class of two"),
     ("balanced", "inside =", "2 -> 1", "two statements above, the divisor is infinite for a class of two"),
-    ("of_alignment", "if seen is not None", "1 ->", "below seven examples there is no guarantee, and no more is seen"),
-    ("of_alignment", "signs", "seen[1] + 1", "class numbers are 0 and 1, which are their own squares"),
+    ("_guarantee", "if seen is not None", "1 ->", "below seven examples there is no guarantee, and no more is seen"),
+    ("_guarantee", "signs", "seen[1] + 1", "class numbers are 0 and 1, which are their own squares"),
     ("ideal", "", "1.0 ->", "with one class the target is constant, and a cosine does not depend on the constant"),
     ("estimated_alignments", "pairs /=", "1.0 ->", "similarities that are all 0 stay 0"),
     ("estimated_alignments", "_ratio(", "2 -> 1", "two classes of two examples are four: there are never two"),

@@ -17,13 +17,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import as_numpy, as_objects, check_objects, in_memory, is_distributed, itemsize, take
+from similitude.compute import as_numpy, check_objects, in_memory, is_distributed, itemsize, take
 from similitude.compute.engines import Display, Engine, display_for, distributed_engine, one_scipy_thread, use_engine
 from similitude.data.sources import Source
 from similitude.estimators.prediction import LandmarkPredictor
 from similitude.evaluation import (
+    at_rows,
     check_groups,
+    copies,
     enough_for_folds,
+    equal_rows,
     fewest_groups,
     groups_with_copies,
     one_of_each,
@@ -269,7 +272,7 @@ class LandmarkEstimator(LandmarkPredictor):
                     with phase("evaluating the fit on rows left out"):
                         self._evaluate(fit.evaluate())
             else:
-                self._fit_and_certify(data, options)
+                self._fit_and_certify(data, options, groups)
         self.plan_ = replace(self.plan_, spent=Spent(time.perf_counter() - began, meter.spent))
         return self
 
@@ -302,7 +305,7 @@ class LandmarkEstimator(LandmarkPredictor):
             return plan_fit(Facts(*model._first_rows(source)))
         data, options = model._dataset(X, y, sample_weight, Meter(0), groups)
         if self.certify is not None:
-            apart = set_apart(as_objects(data.X), self.certify, self.random_state, data.groups)
+            apart = self._apart(data, groups)
             data = data.only(np.flatnonzero(~apart), int(apart.sum()))
         return model._planned(Facts(data, options))
 
@@ -414,23 +417,25 @@ class LandmarkEstimator(LandmarkPredictor):
         """Validate rows in memory; return them and the description of the fit."""
         X = self._checked(X, reset=True)
         Y, weights, labels = self._read(X, y, sample_weight)
-        together = None
-        if groups is not None:
-            together = self._groups_of(X, groups, weights)
+        together = self._groups_of(X, groups, weights)
         options = self._options(X, labels, meter)
         objects = np.arange(len(X)) if options.kind == "matrix" else X
         sampling = Sampling(draw_seed(self.random_state))
-        return TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together), options
+        data = TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together)
+        return data.with_copies(), options
 
     def _groups_of(self, X: Any, groups: Any, weights: np.ndarray) -> np.ndarray | None:
-        """Validate groups; return them with equal rows together, or None if each row is a group."""
+        """Validate groups; return them with copies together, or None if each row is a group."""
         given = check_groups(groups, len(weights))
+        if given is None:
+            return None
         n = int(np.count_nonzero(weights))
         n_groups = len(np.unique(given[weights > 0]))
         fewest = fewest_groups(n)
         if n_groups < fewest:
             raise ValueError(f"{n:,} rows with a weight are in {number_of(n_groups, 'group')}: need at least {fewest}")
-        return groups_with_copies(given, None if self._precomputed else as_objects(X), fewest)
+        rows = np.arange(len(X)) if self._precomputed else X
+        return groups_with_copies(given, copies(rows, equal_rows(rows)), fewest)
 
     def _planned(self, facts: Facts) -> Plan:
         """Return the plan of all that the estimator does; a subclass may fit several times."""
@@ -531,22 +536,25 @@ class LandmarkEstimator(LandmarkPredictor):
         given = similarities_of(self.similarity)
         return any(map(open_scales, given)) and not any(isinstance(k, Learnable) for k in given)
 
-    def _fit_and_certify(self, data: TrainingSet, options: FitOptions) -> None:
-        """Fit to a part of the rows in memory, and bound the error by the others, which are used for nothing else."""
+    def _apart(self, data: TrainingSet, groups: Any) -> np.ndarray:
+        """Return which rows are kept for the certificate: a random sample of those with a weight, or of groups."""
         assert self.certify is not None
+        apart = np.zeros(len(data.weights), dtype=bool)
+        known = at_rows(check_groups(groups, len(data.weights)), data.weighted)
+        apart[data.weighted] = set_apart(len(data.weighted), self.certify, self.random_state, known)
+        return apart
+
+    def _fit_and_certify(self, data: TrainingSet, options: FitOptions, groups: Any) -> None:
+        """Fit to a part of the rows in memory, and bound the error by the others, which are used for nothing else."""
         labels = data.labels
-        groups = data.groups
-        apart = set_apart(as_objects(data.X), self.certify, self.random_state, groups)
-        inside = np.flatnonzero(~(apart & (data.weights > 0)))
-        outside = np.flatnonzero(apart & (data.weights > 0))
-        if groups is not None:  # rows of a group are no independent draws: one of each certifies
-            inside = np.flatnonzero(~apart)
-            outside = outside[one_of_each(groups[outside], self.random_state)]
-        if not (len(inside) and len(outside)):
-            raise ValueError(
-                f"certify={self.certify} leaves {'nothing to learn from' if len(outside) else 'no row to judge by'}: "
-                f"equal rows stay together, and too few differ; give more rows, or another share"
-            )
+        apart = self._apart(data, groups)
+        inside = np.flatnonzero(~apart)
+        outside = np.flatnonzero(apart)
+        known = check_groups(groups, len(apart))
+        if known is not None:  # rows of a group are no independent draws: one of each certifies
+            outside = outside[one_of_each(known[outside], self.random_state)]
+        if not len(outside):
+            raise ValueError(f"certify={self.certify} leaves no row with a weight to certify by: give more rows")
         if labels is not None and len(np.unique(labels[inside])) < len(np.unique(labels)):
             lost = self.classes_.tolist()[np.setdiff1d(labels, labels[inside])[0]]
             raise ValueError(

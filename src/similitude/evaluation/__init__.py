@@ -1,5 +1,6 @@
 """Evaluation on rows that a model was not fitted to: splits, targets, losses and intervals; no kernels."""
 
+from similitude.evaluation.copies import copies, equal_rows
 from similitude.evaluation.held_out import (
     LastRows,
     Pilot,
@@ -13,6 +14,7 @@ from similitude.evaluation.held_out import (
     n_fitted,
     n_held_out,
 )
+from similitude.evaluation.labels import suspicious_labels
 from similitude.evaluation.limits import (
     FEWEST_GROUPS_APART,
     FEWEST_NESTED_GROUPS,
@@ -20,6 +22,7 @@ from similitude.evaluation.limits import (
     FIRST_FITTED_ROWS,
     HELD_OUT_SHARE,
     LEAVE_ONE_OUT,
+    MOST_COPIES,
     MOST_HELD_OUT,
 )
 from similitude.evaluation.search import (
@@ -43,12 +46,11 @@ from similitude.evaluation.splits import (
     assign_folds,
     check_cv,
     check_groups,
+    copies_evaluated_together,
     dealt_folds,
-    equals_evaluated_together,
     fold_pairs,
     groups_for_fit,
     groups_of_classes,
-    groups_of_equals,
     groups_with_copies,
     hold_out_groups,
     in_first_groups,

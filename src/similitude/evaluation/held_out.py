@@ -5,8 +5,9 @@ What depends on the number of rows is decided here: a fit, its folds and functio
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def n_evaluating(held_out: int) -> int:
 
 
 def enough_for_folds(n: int) -> bool:
-    """Whether n different rows are enough for nested folds."""
+    """Whether n rows are enough for nested folds, and for intervals of their error."""
     return n >= FEWEST_NESTED_ROWS
 
 
@@ -129,20 +130,28 @@ class Trial:
         deviation = float(np.sqrt(weights**2 @ (losses - loss) ** 2) / weights.sum())
         return cls(lam, scores, losses, loss, deviation)
 
+    @classmethod
+    def of_path(cls, lams: Iterable[float], scores: Any, Y: np.ndarray, weights: np.ndarray) -> list[Trial]:
+        """Evaluate the scores under each penalty by the squared errors of their rows."""
+        return [cls.of(lam, one, Y, weights) for lam, one in zip(lams, scores, strict=True)]
+
 
 def error_of_classes(wrong: np.ndarray, n_classes: int, groups: np.ndarray | None) -> Estimate:
     """Return the error on new rows, given which rows were predicted wrongly, and their groups if by folds.
 
-    The interval is that of Clopper and Pearson for as many trials as there are groups. By folds, its lower end allows
-    for models that saw fewer rows than the final one, and its upper end for a prediction of whichever class is the
-    most frequent one by chance.
+    The interval is that of Clopper and Pearson for as many trials as there are groups, or fewer if some are much larger
+    than others. By folds, its lower end allows for models that saw fewer rows than the final one, and its upper end for
+    a prediction of whichever class is the most frequent one by chance. Too few rows say nothing.
     """
     share = float(wrong.mean())
-    n = len(wrong)
+    n = float(len(wrong))
     least = share
     level = LEVEL
+    if not enough_for_folds(len(wrong)):
+        return Estimate(share, 0.0, 1.0, LEVEL, ESTIMATE)
     if groups is not None:
-        n = len(np.unique(groups))
+        sizes = np.unique(groups, return_counts=True)[1]
+        n = sizes.sum() ** 2 / (sizes @ sizes)  # Kish's effective number of groups
         # the share of an error rate, and of a mean squared error, by folds that surely remains with all rows: models
         # of folds see fewer rows
         least = 0.8 * share
@@ -158,16 +167,20 @@ def error_of_numbers(
 
     The squared errors of equal rows count as one. If rows were also left out one by one, the interval reaches down to
     the lower end of that error: where targets are nearly a function of the objects, a model of all rows may be several
-    times better than the models of folds.
+    times better than the models of folds. Too few rows say nothing.
     """
     mean = float(np.average(losses, weights=weights))
+    if not enough_for_folds(len(losses)):
+        return Estimate(mean, 0.0, np.inf, LEVEL, ESTIMATE)
     if mean == 0:
         return Estimate(0.0, 0.0, 0.0, LEVEL, ESTIMATE)
-    apart = weights * (losses - mean)
-    sums = apart if groups is None else np.bincount(groups, apart)
+    sums = weights * (losses - mean)
+    least = mean
+    if groups is not None:
+        sums = np.bincount(groups, sums).astype(np.float64)
+        least *= 0.7  # of a mean squared error by folds, seven tenths surely remain with all rows
     spread = 1.96 * float(np.sqrt(sums @ sums)) / float(weights.sum()) / mean
-    # of a mean squared error by folds, seven tenths surely remain with all rows
-    low = mean * float(np.exp(-spread)) * (1.0 if groups is None else 0.7)
+    low = least * float(np.exp(-spread))
     if left_out is not None and left_out.loss > 0:
         low = min(low, left_out.loss * float(np.exp(-1.96 * left_out.deviation / left_out.loss)))
     # how much farther the upper end of the interval of a mean squared error lies than that of a normal one, in

@@ -13,7 +13,7 @@ THREE_FOLDS = 300
 """Rows up to which there are three nested folds; with more there are two."""
 
 FEWEST_NESTED_ROWS = 10
-"""With fewer different rows, folds would be too small to fit a model to: each row is then left out alone."""
+"""With fewer rows, folds would be too small to fit a model to: each row is then left out alone."""
 
 FEWEST_GROUPS_APART = 3
 """Groups from which on one can be set apart, and two are left to make choices on."""
@@ -38,3 +38,26 @@ FEW_ROWS = 1_000
 
 VERY_FEW_ROWS = 200
 """Rows below which there are eight folds: each has to be small."""
+
+SINGLE_OBJECTS = 0.5
+"""Share of different rows that occur once, from which repeated ones may be copies: draws from few possible rows repeat
+nearly all of them, and even as many draws as there are rows leave 0.58 of those drawn single."""
+
+MOST_ATOMS = 0.05
+"""Share of the values of a column up to which values may occur in different rows, such as 0, if it is a measurement."""
+
+MOST_COPIES = 0.1
+"""Share of repeated objects without columns up to which they are copies."""
+
+FEWEST_OF_ONE_SIZE = 10
+"""Different rows that occur equally often from which their number tells copies from draws."""
+
+CLEAR_GAIN = 3.0
+"""Standard errors by which log losses of left-out rows must be smaller than those of the frequencies of classes before
+a label can look wrong."""
+
+WRONG_AT_MOST = 0.1
+SURE = 0.9
+LESS_PROBABLE = 0.3
+"""A label looks wrong if its probability is at most this, another one's at least that, and its own at most this part of
+its class's share: in a class of 5 % that nothing predicts, all labels have a probability of 0.05."""

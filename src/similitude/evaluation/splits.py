@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations, count
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from similitude.compute import Encoding, as_numpy, fingerprints, keys, moved, rows
+from similitude.evaluation.copies import in_order
 from similitude.evaluation.held_out import LastRows, enough_for_folds, fewest_groups, folds_of, n_evaluating, n_held_out
 from similitude.evaluation.limits import FEWEST_GROUPS_APART, FEWEST_NESTED_GROUPS
 from similitude.evaluation.targets import TaskTargets
@@ -26,36 +26,17 @@ OUTER_FOLDS = 5
 """Most folds that evaluate a choice."""
 
 
-def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
-    """Return a number for each of some rows, the same for equal ones, in the order in which they first occur."""
-    some = rows(A, places)
-    if isinstance(some, list) and set(map(type, some)) == {str}:
-        numbers = dict(zip(dict.fromkeys(some), count(), strict=False))
-        return np.array(list(map(numbers.__getitem__, some)), dtype=np.intp)
-    some = moved(some, as_numpy)
-    # number of columns above which rows are compared by digests, which are quicker to sort
-    if isinstance(some, np.ndarray) and some.dtype.kind == "f" and some.ndim == 2 and 0 < some.shape[1] <= 1000:
-        bits = np.ascontiguousarray(some + 0)  # + 0: 0.0 and -0.0 are equal
-        named = bits.view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
-    else:
-        named = fingerprints(some)
-    return _occurrence(named)
+def copies_evaluated_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the order with all rows that are copies of one of the last, which evaluate the model, at its end.
 
-
-def equals_evaluated_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the order with all rows that equal one of the last, which evaluate the model, at its end.
-
-    >>> equals_evaluated_together(np.arange(20), np.r_[np.arange(19), 5])[-2:]
+    >>> copies_evaluated_together(np.arange(20), np.r_[np.arange(19), 5])[-2:]
     array([ 5, 19])
     """
     return _groups_last(order, groups, n_evaluating(n_held_out(len(order))))[0]
 
 
 def _groups_last(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 0) -> tuple[np.ndarray, int]:
-    """Return the order with whole groups at its end, and how many rows these have, at most as many as given.
-
-    The last groups that fit go there; as many groups as are kept do not.
-    """
+    """Return the order with the last whole groups that fit into `most` rows at its end, and the number of these."""
     last: list[int] = []
     size = np.bincount(groups)
     room = most
@@ -73,12 +54,8 @@ def _groups_last(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 0
 def hold_out_groups(order: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, LastRows]:
     """Return the order of rows with whole groups held out at its end, and how many rows these have.
 
-    About as many rows are held out as without groups, but at least one group to choose on, and one to evaluate; none
-    of fewer than four groups.
-
-    >>> hold_out_groups(np.arange(20), np.arange(20) // 4)
-    (array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16,
-           17, 18, 19]), LastRows(held_out=8, evaluating=4))
+    About as many rows as without groups, but at least a group to choose on, and one to evaluate; none of fewer than
+    four.
     """
     if len(np.unique(groups[order])) < FEWEST_NESTED_GROUPS:
         return order, LastRows(0, 0)
@@ -101,12 +78,14 @@ def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int) -> 
     return _groups_last(order, groups, max(most, fewest), kept)
 
 
-def check_groups(groups: Any, n: int) -> np.ndarray:
-    """Validate the groups of n rows, and number them in the order in which they first occur.
+def check_groups(groups: Any, n: int) -> np.ndarray | None:
+    """Validate the groups of n rows, if there are any, and number them in the order in which they first occur.
 
     >>> check_groups(["Ann", "Bob", "Ann"], 3)
     array([0, 1, 0])
     """
+    if groups is None:
+        return None
     values = np.asarray(groups)
     if values.ndim != 1:
         raise ValueError(f"groups must hold one value for each row, got an array of shape {values.shape}")
@@ -138,16 +117,14 @@ def joined_groups(groups: np.ndarray, copies: np.ndarray) -> np.ndarray:
     return np.asarray(component[one])
 
 
-def groups_with_copies(groups: np.ndarray, encoding: Encoding | None, fewest: int) -> np.ndarray | None:
-    """Return the groups joined by equal rows; None if every row has a group of its own, which is as without groups.
+def groups_with_copies(groups: np.ndarray, copies: np.ndarray, fewest: int) -> np.ndarray | None:
+    """Return the groups joined by copies; None if every row has a group of its own, which is as without groups.
 
     They are left as they were given where copies would leave fewer groups than are needed.
     """
     if len(np.unique(groups)) == len(groups):
         return None
-    if encoding is None:
-        return groups
-    joined = joined_groups(groups, np.unique(keys(encoding), return_inverse=True)[1])
+    joined = joined_groups(groups, copies)
     if len(np.unique(joined)) >= fewest:
         return joined
     return groups
@@ -225,10 +202,7 @@ def assign_folds(
 def nested_folds_of_fit(
     groups: np.ndarray, labels: np.ndarray | None, grouped: bool, random_state: Any
 ) -> np.ndarray | None:
-    """Return the nested fold of each row of a fit; None of too few rows: each is then left out alone.
-
-    `groups` numbers equal rows, or the rows of a group if they are `grouped`.
-    """
+    """Return the nested fold of each row of a fit, given groups or equal rows; None if there are too few."""
     n = len(np.unique(groups))
     if not (n >= FEWEST_NESTED_GROUPS if grouped else enough_for_folds(n)):
         return None
@@ -243,7 +217,7 @@ def dealt_folds(groups: np.ndarray, n_folds: int) -> np.ndarray:
     >>> dealt_folds(np.array([7, 4, 7, 9, 2]), 2)
     array([0, 1, 0, 0, 1])
     """
-    return _occurrence(groups) % n_folds
+    return in_order(groups) % n_folds
 
 
 def in_first_groups(groups: np.ndarray, size: int) -> np.ndarray:
@@ -252,17 +226,11 @@ def in_first_groups(groups: np.ndarray, size: int) -> np.ndarray:
     >>> in_first_groups(np.array([7, 4, 7, 9, 2]), 2)
     array([ True, False,  True, False, False])
     """
-    number = _occurrence(groups)
+    number = in_order(groups)
     sizes = np.bincount(number)
     chosen = np.cumsum(sizes) - sizes < size
     chosen[-1] = False
     return np.asarray(chosen[number])
-
-
-def _occurrence(groups: np.ndarray) -> np.ndarray:
-    """Number groups in the order in which they first occur."""
-    _, first, member = np.unique(groups, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[member])
 
 
 def fold_pairs(folds: np.ndarray) -> list[Pair]:
@@ -296,25 +264,19 @@ def random_part(groups: np.ndarray, share: float, labels: np.ndarray, random_sta
     return found
 
 
-def set_apart(encoding: Encoding, share: float, random_state: Any, groups: np.ndarray | None = None) -> np.ndarray:
-    """Return whether each row is kept for the certificate: a random share of those that occur once.
+def set_apart(n: int, share: float, random_state: Any, groups: np.ndarray | None = None) -> np.ndarray:
+    """Return whether each of n rows is kept for a certificate: a simple random sample of rows, or of groups.
 
-    A row that occurs several times is not new to a model that was fitted to a copy of it. With groups, in which copies
-    are together, whole groups are kept, about a share of the rows but never all groups.
+    At least one is kept, and one is not.
 
-    >>> set_apart(["a", "b", "a", "c"], 0.5, 0)
-    array([False,  True, False,  True])
+    >>> set_apart(4, 0.5, 0), set_apart(4, 0.5, 0, np.array([0, 0, 1, 2]))
+    (array([ True, False,  True, False]), array([ True,  True, False,  True]))
     """
     if groups is not None:
-        numbers, sizes = np.unique(groups, return_counts=True)
-        drawn = generator(random_state).permutation(len(numbers))
-        before = np.cumsum(sizes[drawn]) - sizes[drawn]
-        chosen = drawn[before < share * len(groups)][: len(numbers) - 1]
-        return np.isin(groups, numbers[chosen])
-    _, groups, sizes = np.unique(keys(encoding), return_inverse=True, return_counts=True)
-    single = np.flatnonzero(sizes[groups] == 1)
-    kept = np.zeros(len(groups), dtype=bool)
-    kept[generator(random_state).permutation(single)[: max(1, round(share * len(groups)))]] = True
+        numbers, members = np.unique(groups, return_inverse=True)
+        return np.asarray(set_apart(len(numbers), share, random_state)[members])
+    kept = np.zeros(n, dtype=bool)
+    kept[generator(random_state).permutation(n)[: min(max(1, round(share * n)), n - 1)]] = True
     return kept
 
 
@@ -390,12 +352,9 @@ def nested_folds(
 ) -> tuple[Folds, Folds | None, np.ndarray]:
     """Return the folds that compare candidates, those that evaluate the choice, and what these keep together.
 
-    `cv` was validated by `check_cv`; given pairs (train, test) hold positions among all rows, of which `rows` are
-    sampled. Numbers of folds are shuffled, and rows with the same number in `copies` are in the same fold, unless a
-    fold had no class to learn from. No fold may separate `groups`.
-
-    At most five disjoint folds evaluate the choice, which is made by the others of them among what both train on: given
-    folds are merged, a few are replaced. None if the given folds leave nothing there.
+    Given pairs (train, test) hold positions among all rows, of which `rows` are sampled. Rows with the same number in
+    `copies` are in the same fold, unless a fold had no class to learn from. At most five disjoint folds evaluate the
+    choice, which is made by the others of them; None if the given folds leave nothing there.
     """
     here = targets.at(rows)
     if groups is not None:

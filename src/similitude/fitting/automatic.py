@@ -12,8 +12,6 @@ from similitude.evaluation import (
     Pilot,
     Trial,
     at_rows,
-    equals_evaluated_together,
-    groups_of_equals,
     nested_folds_of_fit,
 )
 from similitude.fitting import limits
@@ -31,26 +29,16 @@ if TYPE_CHECKING:
     from similitude.kernel_learning import AutoChoice, Learned, LearnedSummary
 
 
-def _with_copies_last(data: TrainingSet, k: Similarity, random_state: Any = None) -> np.ndarray:
-    """Return the rows in random order; if the last ones evaluate the model, those that equal them come last too."""
-    order = data.order
-    if not data.copies_last:
-        return order
-    _, encoding = k.prepare(data.X, random_state)
-    return equals_evaluated_together(order, groups_of_equals(encoding, order))
-
-
 def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Similarity, ...], str]:
     """Learn the similarities that are to be learned; return all of them, and what was learned in a sentence.
 
-    Of many rows the last evaluate the model, and are not learned from, nor are rows that equal one of these.
+    Of many rows the last evaluate the model, and are not learned from, nor are copies of these.
     """
     found = []
     notes = []
     for k in options.similarities:
         if isinstance(k, Learnable):
-            rows = _with_copies_last(data, k.k, options.random_state)
-            pilot = data.first(rows, Pilot.of(len(rows)).size)
+            pilot = data.first(data.order, Pilot.of(len(data.order)).size)
             learned = _learned(k, take(data.X, pilot), data.Y[pilot], options.random_state, data.groups_of(pilot))
             importance = learned.importance.named(options.names)
             notes.append(f"{k!r}: {learned.reason}; what counts: {importance.in_short()}")
@@ -97,18 +85,15 @@ def similarity_without_labels(kind: str) -> Similarity:
 def try_family(data: TrainingSet, options: FitOptions) -> Family:
     """Try the similarities for a kind of objects on the first of some rows in random order."""
     members = data.family(options.kind)
-    order = _with_copies_last(data, members[0], options.random_state)
-    return Family.of(members, data.X, data.first(order, len(order)), options.random_state, options.engine)
+    tried = data.first(data.order, len(data.order))
+    return Family.of(members, data.X, tried, options.random_state, options.engine)
 
 
 def learn_on_pilot(data: TrainingSet, options: FitOptions) -> tuple[AutoChoice, np.ndarray]:
-    """Choose kernels on the first of many rows; also return the order of rows, of which the last evaluate the model.
-
-    Where `copies_last` says so, rows that equal one of the last evaluate it too, and are not learned from.
-    """
+    """Choose kernels on the first of many rows; also return the order of rows, of which the last evaluate the model."""
     from similitude.kernel_learning import choose_automatically
 
-    order = _with_copies_last(data, similarity_without_labels(options.kind))
+    order = data.order
     pilot = data.first(order, Pilot.of(len(order)).size)
     n = np.arange(len(pilot))
     table = options.kind == "table"
@@ -173,7 +158,8 @@ def fit_exactly(data: TrainingSet, options: FitOptions, n_apart: int) -> FittedM
     labels = at_rows(data.labels, used)
     groups = data.groups_of(used)
     order = np.searchsorted(used, data.order)
-    blend = _Blend.fit(X, Y, weights, order, options.kind, groups, n_apart)
+    units = data.units(used)
+    blend = _Blend.fit(X, Y, weights, order, options.kind, groups, n_apart, units)
     choice = blend.choice
     features = tuple(
         LandmarkFeatures(k, Landmarks(X, at, A, labels, "all"))
@@ -185,7 +171,7 @@ def fit_exactly(data: TrainingSet, options: FitOptions, n_apart: int) -> FittedM
     n, width = choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
     chosen = f"{in_words(summary)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
-    evaluation = BlendFolds(blend, X, Y, weights, labels, order, options.random_state, options.kind, at, groups)
+    evaluation = BlendFolds(blend, X, Y, weights, labels, order, options.random_state, options.kind, at, units, groups)
     trial = blend.trial(Y, weights)
     left_out = trial, (Y[blend.evaluated], weights[blend.evaluated]), blend.evaluated
     fit = exact_fit(summary, features, blend.linear, influence, left_out, evaluation, chosen)
@@ -225,6 +211,7 @@ class _Blend:
         kind: str,
         together: np.ndarray | None,
         n_apart: int = 0,
+        units: np.ndarray | None = None,
     ) -> _Blend:
         """Choose kernels on the first rows and fit them to all; the last ones are kept from the choice.
 
@@ -239,9 +226,8 @@ class _Blend:
         mean = np.average(Y, axis=0, weights=weights)
         encodings = tuple(k.encode(X) for k in kernels)
         apart = None
-        if n_apart:  # rows that equal no other row and had no influence on the choice
-            groups = groups_of_equals(encodings[0], np.arange(len(order)))
-            alone = np.bincount(groups)[groups] == 1
+        if n_apart and units is not None:  # rows without copies that had no influence on the choice
+            alone = np.bincount(units)[units] == 1
             alone[choice.rows] = False
             apart = limits.evaluation_rows(order[alone[order]])
         which = np.arange(len(Y)) if apart is None else apart
@@ -273,8 +259,8 @@ class _Blend:
 class BlendFolds:
     """Evaluation of an exact fit by rows that had no influence on kernels, metrics and penalties, nor on the model.
 
-    They are left out one by one, if enough rows took no part in the choice and equal no other row, or if hardly any
-    rows differ; otherwise all is chosen again in nested folds.
+    They are left out one by one, if enough rows took no part in the choice and have no copies, or if there are few
+    rows; otherwise all is chosen again in nested folds.
     """
 
     blend: _Blend
@@ -286,6 +272,7 @@ class BlendFolds:
     seed: Any
     kind: str
     at: np.ndarray
+    units: np.ndarray
     together: np.ndarray | None
 
     def evaluate(self) -> ScoredRows:
@@ -299,8 +286,7 @@ class BlendFolds:
         together = self.together
         folds = None
         if not blend.apart:
-            groups = groups_of_equals(blend.encodings[0], np.arange(len(Y))) if together is None else together
-            folds = nested_folds_of_fit(groups, self.labels, together is not None, self.seed)
+            folds = nested_folds_of_fit(self.units, self.labels, together is not None, self.seed)
         if folds is None:
             return ScoredRows(left_out, Y[rows], weights[rows], together, positions=self.at[rows])
         scores = np.empty(Y.shape)
@@ -318,4 +304,4 @@ class BlendFolds:
             scores[test] = part.scores(take(X, test))
             within.append((part.trial(Y[train], weights[train]).scores, Y[train]))
         trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-        return ScoredRows(trial, Y, weights, groups, self.at, left_out, folds, tuple(within))
+        return ScoredRows(trial, Y, weights, self.units, self.at, left_out, folds, tuple(within))

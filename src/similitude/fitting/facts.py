@@ -15,7 +15,7 @@ import numpy as np
 
 from similitude.compute import Encoding, as_objects, check_objects, is_sparse, is_table, is_tensor, itemsize, take
 from similitude.compute.engines import Engine, LocalEngine
-from similitude.evaluation import Pilot, groups_of_equals, n_evaluating, n_fitted, n_held_out
+from similitude.evaluation import Pilot, n_evaluating, n_fitted, n_held_out
 from similitude.fitting import limits
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import Landmarks, SampleFeatures
@@ -242,9 +242,8 @@ class Facts:
 
     @cached_property
     def n_single(self) -> int:
-        """The number of rows that equal no other row, if they are vectors."""
-        groups = groups_of_equals(self.data.X, self.data.weighted)
-        return int((np.bincount(groups) == 1).sum())
+        """The number of rows without copies."""
+        return int((np.bincount(self.data.units(self.data.weighted)) == 1).sum())
 
     @property
     def n_groups(self) -> int:

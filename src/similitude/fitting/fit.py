@@ -17,7 +17,7 @@ import numpy as np
 from similitude.compute import Encoding, rows, take
 from similitude.compute.engines import damaged_checkpoint, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
-from similitude.evaluation import Trial, equals_evaluated_together, groups_of_equals
+from similitude.evaluation import Trial
 from similitude.fitting.automatic import (
     OF_LEARNED,
     OF_NUMBERS,
@@ -264,8 +264,6 @@ def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: 
         else:
             prepared.append(k.prepare(data.X, options.random_state, data.given_weights))
     resolved, encodings = zip(*prepared, strict=True)
-    if data.copies_last:
-        order = equals_evaluated_together(order, groups_of_equals(encodings[0], order))
     return replace(data, similarities=resolved, encodings=encodings, reordered=order)
 
 

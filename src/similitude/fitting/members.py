@@ -12,7 +12,7 @@ import numpy as np
 from similitude.compute import Encoding, is_table, take
 from similitude.compute import rows as encoded_rows
 from similitude.compute.engines import Engine
-from similitude.evaluation import Pilot, at_rows, groups_of_equals, in_first_groups
+from similitude.evaluation import Pilot, at_rows, equal_rows, in_first_groups
 from similitude.fitting import limits
 from similitude.linear import Gram
 from similitude.similarity import SYMMETRIC, Normalized, Scaled, Similarity, Sum
@@ -249,7 +249,7 @@ def different_rows(encode: Callable[[np.ndarray], Encoding], K: np.ndarray) -> n
     some = np.flatnonzero(near.any(axis=1))
     if not len(some):
         return np.arange(len(K))
-    _, first = np.unique(groups_of_equals(encode(some), np.arange(len(some))), return_index=True)
+    _, first = np.unique(equal_rows(encode(some)), return_index=True)
     return np.delete(np.arange(len(K)), np.delete(some, first))
 
 

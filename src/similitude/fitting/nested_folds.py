@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.evaluation import Trial, groups_of_equals, nested_folds_of_fit
+from similitude.evaluation import Trial, nested_folds_of_fit
 from similitude.fitting.automatic import prepared_by_labels
 from similitude.fitting.choices import LandmarkChoice, choose_scales, grow
 from similitude.fitting.facts import FitOptions, keeps_median
@@ -19,7 +19,7 @@ from similitude.fitting.model import FittedModel, ScoredRows
 from similitude.fitting.penalized import fit_penalized
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import Landmarks, SampleFeatures
-from similitude.linear import RowsTogether, Validation
+from similitude.linear import Validation
 from similitude.similarity import remembered_images
 
 
@@ -37,7 +37,8 @@ class LandmarkFolds:
         data = self.data
         fitted = self.fitted
         places = fitted.samples[0].places
-        groups = groups_of_equals(data.encodings[0], places) if data.groups is None else data.groups[places]
+        groups = data.units(places)
+        equal = data.equal
         labels = None if data.labels is None else data.labels[places]
         folds = nested_folds_of_fit(groups, labels, data.groups is not None, self.options.random_state)
         if folds is None:
@@ -58,7 +59,7 @@ class LandmarkFolds:
                 test = np.flatnonzero(folds == fold)
                 mine = np.arange(len(landmarks))
                 if landmarks.positions is not None:
-                    mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
+                    mine = np.flatnonzero(np.isin(equal[landmarks.positions], equal[places[train]]))
                 order = np.concatenate([train, test])
                 if fixed or not len(mine):
                     compared = [sample.restricted(order, mine) for sample in samples]
@@ -113,6 +114,8 @@ def _chosen_again(
         Y=data.Y[places[train]],
         weights=data.weights[places[train]],
         groups=groups,
+        equal=None,
+        copies=None,
         similarities=resolved,
         encodings=encodings,
         reordered=np.arange(len(train)),
@@ -152,8 +155,5 @@ def _scores(
     if options.is_ridge:
         return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
-    together = None
-    if groups is not None:
-        together = RowsTogether(groups, data.last)
-    linear, trial, judged = fit_penalized(options, here, Y, weights, together)
+    linear, trial, judged = fit_penalized(options, here, Y, weights, groups, data.last)
     return linear.scores(outside), (trial.scores, Y[judged])

@@ -15,7 +15,7 @@ import numpy as np
 
 from similitude.compute import Blocks, take
 from similitude.compute.engines import one_scipy_thread
-from similitude.evaluation import Trial, at_rows, first_minimum, groups_of_equals
+from similitude.evaluation import Trial, at_rows, first_minimum
 from similitude.fitting.automatic import EVERY_ROW, in_double_precision
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import Facts, FitOptions, open_scales
@@ -183,8 +183,8 @@ def fit_by_pilot(data: TrainingSet, options: FitOptions, facts: Facts) -> tuple[
     It is for one kernel of vectors with a unit diagonal, ridge regression, and landmarks of which nothing is asked.
     """
     order = data.order
-    groups = groups_of_equals(data.encodings[0], order)
-    last = np.flatnonzero(np.bincount(groups)[groups] == 1)[-facts.n_outside_pilot :]
+    units = data.units(order)
+    last = np.flatnonzero(np.bincount(units)[units] == 1)[-facts.n_outside_pilot :]
     order = np.concatenate([np.delete(order, last), order[last]])
     pilot = order[: len(order) - len(last)]
     scales = open_scales(options.similarities[0])
@@ -257,8 +257,7 @@ class _PilotedFit:
         """Return the model on given features, the trial of rows that are left out alone, and the influence of rows."""
         F = features_of(FeatureUnion.of((features,), 8), (self._encoded(),), self.options.engine)
         ridge = Ridge(Moments.of(F, self.Y, self.weights), self.lam)
-        left = ridge.left_out(F[self.last], self.Y[self.last], self.weights[self.last])(self.lam)
-        assert left is not None
+        (left,) = ridge.left_out(F[self.last], self.Y[self.last], self.weights[self.last])([self.lam])
         targets = (F, self.Y, self.weights)
         places = self.data.located_at(self.rows)
         influence = influence_in_ridge(ridge, self.lam, (features,), targets, places, self.options.classes)

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 from similitude.compute.engines import Engine, format_bytes
-from similitude.evaluation import FEWEST_NESTED_GROUPS, Pilot, folds_of
+from similitude.evaluation import FEWEST_NESTED_GROUPS, Pilot, enough_for_folds, folds_of
 from similitude.fitting import limits
 from similitude.fitting.costs import Cost, Spent, estimated
 from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, Sizes, objects_in_words
@@ -262,31 +262,38 @@ def _in_one_pass(f: Facts) -> PlanStep:
 def _by_new_folds(f: Facts) -> PlanStep:
     if f.data.groups is not None and f.n_groups < FEWEST_NESTED_GROUPS:
         return PlanStep(f"{f.n_groups} groups, each left out alone", "they are too few for folds of their own")
+    if not enough_for_folds(f.n):
+        return PlanStep("each row left out alone", "the rows are too few to bound the error on new ones")
     why = "no fold separates a group"
-    if f.data.groups is None:
-        why = ""
-    return PlanStep(f"{folds_of(f.n)} folds, in each of which every choice is made again", why)
+    return PlanStep(f"{folds_of(f.n)} folds, in each of which every choice is made again", _together(f, why))
+
+
+def _together(f: Facts, of_groups: str) -> str:
+    """Return which rows are not separated."""
+    if f.data.n_copies:
+        copied = f"{number_of(f.data.n_copies, 'row')} repeat others and stay with these"
+        return f"{copied}: drop copies, or name what belongs together by groups="
+    if f.data.groups is not None:
+        return of_groups
+    return ""
 
 
 def _by_held_out(f: Facts) -> PlanStep:
-    why = "they are whole groups"
-    if f.data.groups is None:
-        why = ""
-    return PlanStep(f"{f.data.last.evaluating:,} rows held out of every choice", why)
+    return PlanStep(f"{f.data.last.evaluating:,} rows held out of every choice", _together(f, "they are whole groups"))
 
 
 def _by_rows_apart(f: Facts) -> PlanStep:
     if not f.n_apart:
         return _by_new_folds(f)
     most = min(f.n_apart, limits.MOST_EVALUATED)
-    return PlanStep(f"up to {most:,} rows that took no part in any choice, each left out alone", "")
+    return PlanStep(f"up to {most:,} rows that took no part in any choice, each left out alone", _together(f, ""))
 
 
 def _by_rows_outside_pilot(f: Facts) -> PlanStep:
     if not f.few:
         return _by_held_out(f)
     n = min(f.n_outside_pilot, f.n_single)
-    return PlanStep(f"{n:,} rows that took no part in any choice, each left out alone", "")
+    return PlanStep(f"{n:,} rows that took no part in any choice, each left out alone", _together(f, ""))
 
 
 def _by_frugal_rows(f: Facts) -> PlanStep:

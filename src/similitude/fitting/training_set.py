@@ -12,9 +12,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from similitude.compute import Encoding, itemsize, rows, take
-from similitude.compute.engines import EncodedBatch, Engine
+from similitude.compute.engines import Batched, Engine
 from similitude.data.sources import MAX_BATCH_ROWS
-from similitude.evaluation import FEWEST_NESTED_GROUPS, LastRows, at_rows, hold_out_groups, n_fitted
+from similitude.evaluation import (
+    FEWEST_NESTED_GROUPS,
+    MOST_COPIES,
+    LastRows,
+    at_rows,
+    copies,
+    copies_evaluated_together,
+    equal_rows,
+    hold_out_groups,
+    n_fitted,
+)
 from similitude.fitting import limits
 from similitude.fitting.passes import FeatureUnion, Marks, covering, features_where_computed, sums_over
 from similitude.landmarks import Landmarks
@@ -76,7 +86,9 @@ class TrainingSet:
     given_weights: Any  # as the user gave them; medians of distances are weighted by these
     labels: np.ndarray | None  # the class number of each row
     sampling: Sampling  # how the rows were drawn, and where all rows are if there are more
-    groups: np.ndarray | None = None  # the group of each row, in which equal rows are together; no split separates one
+    groups: np.ndarray | None = None  # the group of each row, in which copies are together; no split separates one
+    equal: Any = None  # a number for each row, the same for equal ones, where all rows are in memory
+    copies: Any = None  # a number for each row, the same for copies, where there are no groups
     similarities: tuple[Similarity, ...] = ()  # resolved
     encodings: tuple[Encoding, ...] = ()  # one for each similarity
     reordered: np.ndarray | None = None  # the rows with a weight, if their order is not that of the sampling
@@ -85,31 +97,55 @@ class TrainingSet:
     # the number of rows in memory on which medians are computed and from which landmarks are drawn, at most
     n_sampled: int = field(init=False)
     all_in_memory: bool = field(init=False)  # whether these are all rows
-    # whether rows that equal one of the last, which evaluate the model, evaluate it too. (In groups they do anyway.)
-    copies_last: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.equal is None:
+            self.equal = np.arange(len(self.Y))
+        if self.copies is None:
+            self.copies = np.arange(len(self.Y))
         self.weighted = np.flatnonzero(self.weights > 0)
         known = len(self.weighted)
         self.all_in_memory = self.sampling.all_rows is None
         self.n = known if self.all_in_memory else self.sampling.all_rows.n
         self.n_sampled = min(known, limits.SAMPLE_ROWS)
-        many = limits.LEAVE_ONE_OUT < known <= limits.SAMPLE_ROWS
-        self.copies_last = self.groups is None and self.all_in_memory and many
+
+    def with_copies(self) -> TrainingSet:
+        """Find equal rows; many copies are groups, because choices would suffer from them."""
+        equal = equal_rows(self.X)
+        if self.groups is not None:
+            return replace(self, equal=equal)
+        found = replace(self, equal=equal, copies=copies(self.X, equal))
+        if found.n_copies > MOST_COPIES * len(equal):
+            return replace(found, groups=found.copies)
+        return found
+
+    @property
+    def n_copies(self) -> int:
+        """The number of rows that are copies of earlier ones; with groups of the user they count as parts of these."""
+        return len(self.copies) - len(np.unique(self.copies))
+
+    def units(self, which: np.ndarray) -> np.ndarray:
+        """Return a number for each of some rows, the same for rows that no split separates: groups, or copies."""
+        if self.groups is not None:
+            return self.groups[which]
+        return np.asarray(self.copies[which])
 
     @functools.cached_property
     def order(self) -> np.ndarray:
         """The rows with a weight in random order.
 
         The last ones are held out, unless each is predicted by leave-one-out: choices are made on the first half of
-        these, and the second half evaluates the model. With groups, whole groups are held out.
+        these, and the second half evaluates the model. With groups, whole groups are held out; of many rows, copies of
+        those that evaluate the model come last, too.
         """
         if self.reordered is not None:
             return self.reordered
         order = self.sampling.order(self.weighted)
-        if self.groups is None:
-            return order
-        return hold_out_groups(order, self.groups)[0]
+        if self.groups is not None:
+            return hold_out_groups(order, self.groups)[0]
+        if len(order) > limits.LEAVE_ONE_OUT:
+            return copies_evaluated_together(order, self.copies[order])
+        return order
 
     @functools.cached_property
     def last(self) -> LastRows:
@@ -188,6 +224,8 @@ class TrainingSet:
             at_rows(self.labels, which),
             Sampling(self.sampling.seed, which, later=later),
             self.groups_of(which),
+            at_rows(self.equal, which),
+            at_rows(self.copies, which),
         )
 
     def pilot(self, most: int) -> tuple[np.ndarray, int, int]:
@@ -242,14 +280,14 @@ class TrainingSet:
         marks = covering(marks, self.encodings, self.Y, self.weights)
         return sums_over(batches, union, self.n_rows, engine, marks)
 
-    def _batches(self, held_out: np.ndarray, start: int) -> Iterator[EncodedBatch]:
+    def _batches(self, held_out: np.ndarray, start: int) -> Iterator[Batched]:
         """Yield all rows from one on as ``(encodings, targets, weights)``; held-out rows have weight zero."""
         weights = self.weights.copy()
         weights[held_out] = 0.0
         for a in range(start, len(self.Y), MAX_BATCH_ROWS):
             cut = slice(a, a + MAX_BATCH_ROWS)
             encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
-            yield EncodedBatch(encoded, a, min(a + MAX_BATCH_ROWS, len(self.Y)))
+            yield encoded, a, min(a + MAX_BATCH_ROWS, len(self.Y))
 
     def features(self, union: FeatureUnion, engine: Engine) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""

@@ -71,8 +71,8 @@ class Goodness(Result):
     hardest : array of int
         Positions in X of the examples with the lowest gap, the lowest first.
     suspects : array of int
-        Positions in X of the examples whose labels look wrong: nearly all of their most similar examples share another
-        label.
+        Positions in X of the examples whose labels look wrong, if `p_value` is at most 0.05: nearly all of their most
+        similar examples share another label.
     witnesses : array of int
         Positions in X of the landmarks with the largest positive weights, the largest first; ties by the contribution
         to the gaps.
@@ -291,7 +291,12 @@ def assess(
         order = np.lexsort((-weighted.credit, -weighted.weights))[:10]
         witnesses = weighted.landmarks[order[weighted.weights[order] > 0]]
     weak = weak_goodness(K, codes, labels.classes_)
-    plain, centered = estimated_alignments(K, codes)
+    without_unit = K / (np.abs(K).max() or 1.0)
+    plain, centered = estimated_alignments(without_unit, codes)
+    p_value = permutation_test(without_unit, codes, rng)
+    suspects = who.used[:0]
+    if p_value.value <= 1 - LEVEL:
+        suspects = who.used[suspicious_labels(without_unit, codes)]
     margin = separability(found, who)
     fewest = int(np.bincount(codes).min()), int(np.bincount(who.landmark_codes).min())
     return Goodness(
@@ -302,9 +307,9 @@ def assess(
         alignment=plain,
         centered_alignment=centered,
         margin=margin,
-        p_value=permutation_test(K, codes, rng),
+        p_value=p_value,
         hardest=who.used[np.argsort(strong.gaps, kind="stable")[:10]],
-        suspects=who.used[suspicious_labels(K, codes)],
+        suspects=suspects,
         witnesses=witnesses,
         sizes=sizes(strong, weighted, weak, margin, *fewest),
         scale=found.scale,

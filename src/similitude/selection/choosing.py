@@ -9,9 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import as_numpy, check_objects, itemsize, keys, moved
+from similitude.compute import check_objects, itemsize, take
 from similitude.compute.engines import Engine, one_scipy_thread
-from similitude.evaluation import CLASSIFICATION, TaskTargets, at_rows, check_cv, check_groups, nested_folds
+from similitude.evaluation import (
+    CLASSIFICATION,
+    TaskTargets,
+    at_rows,
+    check_cv,
+    check_groups,
+    copies,
+    equal_rows,
+    nested_folds,
+)
 from similitude.landmarks import Representation
 from similitude.selection import limits
 from similitude.selection.candidates import (
@@ -20,7 +29,6 @@ from similitude.selection.candidates import (
     calls_to_look,
     checked_engine,
     distinct,
-    naming,
     validated,
     with_learned,
     with_sides,
@@ -28,7 +36,7 @@ from similitude.selection.candidates import (
 from similitude.selection.cross_validation import Comparison, TestedCandidate, differences, error_of
 from similitude.selection.landmark_similarities import SampledData, sample_rows
 from similitude.selection.limits import SampleSizes
-from similitude.similarity import Learnable, Similarity, budgeted, remembered_images
+from similitude.similarity import Similarity, budgeted, remembered_images
 from similitude.support import Estimate, Result, generator, notes, paragraph, table
 
 
@@ -182,21 +190,26 @@ class Selection(Result):
 def _cells(row: Row) -> tuple[str, ...]:
     error = row.error
     worse = row.difference
+    difference = "-"
+    if worse.low or worse.high:
+        difference = f"{worse.value:.3g} [{worse.low:.3g}, {worse.high:.3g}]"
     return (
-        "*" if row.as_good else "",
+        "*" * row.as_good,
         _short(row.candidate),
         f"{error.value:.4g} [{error.low:.3g}, {error.high:.3g}]",
-        "-" if worse.low == worse.high == 0 else f"{worse.value:.3g} [{worse.low:.3g}, {worse.high:.3g}]",
+        difference,
         row.representation.name,
         f"{row.penalty:.2g}",
         f"{row.seconds:.2g}",
-        f"{row.n_similarity_calls:,}{' shared' if row.shared else ''}",
+        f"{row.n_similarity_calls:,}{' shared' * row.shared}",
     )
 
 
 def _short(name: str) -> str:
     name = re.sub(r"\d+\.\d{4,}", lambda digits: f"{float(digits[0]):.4g}", name)
-    return name if len(name) <= 60 else f"{name[:57]}..."
+    if len(name) > 60:
+        return f"{name[:57]}..."
+    return name
 
 
 def choose_kernel(
@@ -296,7 +309,7 @@ def choose_kernel(
     if learn:
         named = with_learned(named)
     targets = TaskTargets.of(y, check_objects(X), task)
-    given = None if groups is None else check_groups(groups, len(targets))
+    given = check_groups(groups, len(targets))
     cv = check_cv(cv, targets, given)
     engine = checked_engine(engine)
     rng = generator(random_state)
@@ -314,7 +327,8 @@ def choose_kernel(
         sizes.announce("choose_kernel")
         named = distinct([one.resolved(X, random_state) for one in named])
         here = at_rows(given, rows)
-        folds, outer, together = nested_folds(cv, targets, rows, _copies(named, data), seed, here)
+        some = take(X, rows)
+        folds, outer, together = nested_folds(cv, targets, rows, copies(some, equal_rows(some)), seed, here)
         compared = Comparison(named, data, targets.at(rows), folds, outer, together, here is not None)
         tested = list(compared.tested(engine))
     return _selection(tested, compared, sizes)
@@ -332,21 +346,6 @@ def _within_budget(
         return named, sizes
     named = with_sides(named, X, rng)
     return named, most.within_calls(calls_for_a_pair(named), max_calls, looking)
-
-
-def _copies(named: Sequence[NamedSimilarity], data: SampledData) -> np.ndarray:
-    """Return a number for each example, the same for examples that no candidate can tell apart."""
-    numbers = np.zeros(len(data.rows), dtype=np.uint64)
-    for one in named:
-        with naming(one.name):
-            k = one.similarity
-            if isinstance(k, Learnable):  # what it tells apart depends on the fold, and is no more than this
-                k = k.k.resolve(data.objects(k))
-            these = keys(moved(data.encoded(k, keep=k is one.similarity), as_numpy))
-        numbers = np.unique(np.stack([numbers, these]), axis=1, return_inverse=True)[1].ravel().astype(np.uint64)
-        if numbers.max() + 1 == len(numbers):
-            break
-    return numbers
 
 
 def _selection(families: list[list[TestedCandidate]], compared: Comparison, sizes: SampleSizes) -> Selection:
