@@ -71,6 +71,7 @@ from similitude.support.results import (
 from similitude.support.text import (
     cut_to,
     first_of,
+    for_people,
     four_digits,
     plain_values,
     printable,
