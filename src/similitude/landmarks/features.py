@@ -141,7 +141,8 @@ class LandmarkFeatures:
             finite_block(values, A, columns, like)
         if not isinstance(values, np.ndarray):
             return values
-        return in_floats(values)
+        values = np.asarray(values)
+        return values if values.dtype in FLOATS else values.astype(np.float64)
 
     def features(self, A: Encoding, out: Any = None) -> Any:
         """Return the features of encoded objects."""
@@ -355,7 +356,8 @@ class SampleFeatures:
                 values = in_floats(self._by_symmetry(known, n))
             else:
                 new = np.arange(known, n)
-                at = self.places, at_rows(self.landmarks.positions, new)
+                positions = self.landmarks.positions
+                at = self.places, None if positions is None else positions[new]
                 like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
                 values = in_floats(Blocks(like, self.encoding, columns, engine=self.engine, positions=at).whole())
             K = values if K is None else np.concatenate([K, values], axis=1)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from similitude.evaluation import at_rows
 from similitude.landmarks.features import GIVEN, UNLABELED, LandmarkFeatures, Landmarks, SampleFeatures
 from similitude.landmarks.projection import EXAMINED, PROJECTION, Representation, rounding_of
 from similitude.similarity import BOUNDED, Precomputed, Similarity
@@ -259,12 +258,15 @@ def fixed_beforehand(similarities: Sequence[Similarity]) -> Premise:
     contradicted: the similarity was fixed before the rows were drawn (sigma was computed from the rows: give a number)
     """
     text = "the similarity was fixed before the rows were drawn"
-    computed = ", ".join(name for k in similarities for name in k.unresolved())
+    premise = Premise(text, "proven", "fit computed none of its parameters from the rows")
+    computed: list[str] = []
+    for k in similarities:
+        computed += k.unresolved()
+        if isinstance(k, Precomputed):
+            premise = Premise(text, "assumed", "a precomputed matrix does not say where it comes from")
     if computed:
-        return Premise(text, "contradicted", f"{computed} was computed from the rows: give a number")
-    if any(isinstance(k, Precomputed) for k in similarities):
-        return Premise(text, "assumed", "a precomputed matrix does not say where it comes from")
-    return Premise(text, "proven", "fit computed none of its parameters from the rows")
+        return Premise(text, "contradicted", f"{', '.join(computed)} was computed from the rows: give a number")
+    return premise
 
 
 def independent_landmarks(rule: str, of_each_class: bool = False) -> Premise:
@@ -421,9 +423,10 @@ def guarantee_of_fit(
     """
     if labels is None:
         return Guarantee.none("the theorems are about classes")
-    choices *= math.prod(sample.n_representations for sample in samples)
-    if len({one.name for one in representations}) > 1:
-        return Guarantee.none("no theorem is about similarities in different representations")
+    for sample, one in zip(samples, representations, strict=True):
+        choices *= sample.n_representations
+        if one.name != representations[0].name:
+            return Guarantee.none("no theorem is about similarities in different representations")
     fixed = fixed_beforehand(given)
     if representations[0].name == PROJECTION:
         if len(samples) > 1:
@@ -456,8 +459,9 @@ def _of_projection(
         return made
     n = min(EXAMINED, len(landmarks))
     M = sample.gram(n)
+    known = None if landmarks.labels is None else landmarks.labels[:n]
     premises = [*premises, is_kernel(sample.k, M, sample.single)]
-    return WIDE.made(Ask(), len(landmarks), premises, choices, n_classes, M, at_rows(landmarks.labels, slice(n)))
+    return WIDE.made(Ask(), len(landmarks), premises, choices, n_classes, M, known)
 
 
 def _share(sample: SampleFeatures | None, labels: np.ndarray, landmarks: Landmarks, gamma: float) -> float | None:

@@ -268,7 +268,8 @@ class LandmarkedMap(FeatureMap):
             sample = f"a uniform sample of {n:,} of {given.n_rows:,} rows"
             self.notes_.append(f"landmarks={rule!r} chose among {sample}; in memory it chooses among all")
         positions = choose(rule, pool, self._number(ask, n))
-        return Landmarks(take(X, positions), positions, rows(A, positions), rule=rule).relocated(given.places)
+        places = positions if given.places is None else given.places[positions]
+        return Landmarks(take(X, positions), places, rows(A, positions), rule=rule)
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None) -> Any:
@@ -333,6 +334,8 @@ class LandmarkedMap(FeatureMap):
         wanted = self._n_wanted(ask)
         if wanted is None:
             return min(n, DEFAULT)
+        if wanted <= n:
+            return wanted
         return at_most(self._counts_landmarks, wanted, n, f"the {n:,} objects of X")
 
     def _given(self, k: Similarity, X: Any, A: Encoding, ask: Ask) -> Landmarks:
@@ -457,7 +460,7 @@ class LandmarkMap(LandmarkedMap):
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = LandmarkFeatures(k, chosen, self.side)
         self.rank_ = len(chosen)
-        self.n_features_out_ = features.n_similarities
+        self.n_features_out_ = self.rank_ * (1 + (self.side == "both"))
         self.guarantee_ = self._promise.made(ask, self.rank_, [])
         if self.guarantee_.grade != NONE:
             premises = self._premises(k)

@@ -174,6 +174,8 @@ class TensorSketch:
     def __getitem__(self, which: Any) -> TensorSketch:
         return self
 
+    __iter__ = None  # every part is the whole: there would be no end
+
     @cached_property
     def matrices(self) -> list[Any]:
         """Each sketch of a vector as a sparse matrix."""
