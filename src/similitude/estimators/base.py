@@ -425,7 +425,7 @@ class LandmarkEstimator(LandmarkPredictor):
         return data.with_copies(), options
 
     def _groups_of(self, X: Any, groups: Any, weights: np.ndarray) -> np.ndarray | None:
-        """Validate groups; return them with equal rows together, or None if each row is a group."""
+        """Validate groups; return them with copies together, or None if each row is a group."""
         given = check_groups(groups, len(weights))
         if given is None:
             return None
