@@ -27,8 +27,6 @@ from similitude.kernels import Tabular
 from similitude.similarity import Learnable, Similarity, as_similarity
 from similitude.support import Result, check_choice, generator, outlying_rows
 
-METRIC_KINDS = ("auto", "diagonal", "full")
-
 
 @dataclass(frozen=True)
 class Round(Result):
@@ -221,7 +219,7 @@ def _learn(given: Similarity, X: Any, Y: np.ndarray, how: str, random_state: Any
 
 def check_learnable(given: Similarity, how: str = "auto") -> None:
     """Refuse similarities and options that leave nothing to learn, before anything is computed."""
-    check_choice("how", how, METRIC_KINDS)
+    check_choice("how", how, ("auto", "diagonal", "full"))
     if isinstance(given, Learnable):
         given = given.k
     if not has_weights(given):

@@ -1,8 +1,8 @@
 r"""Ridge regression on a Gram matrix: one penalty by a Cholesky factor, a path by one eigendecomposition.
 
 With positive weights s it minimizes :math:`\sum_i s_i (y_i - f(x_i) - b)^2 + \lambda |f|^2` over :math:`f = \sum_i a_i
-K(\cdot, x_i)` and a constant b, which is not penalized, or zero. `Gram` takes any penalty, zero as well, and any scale;
-`GramFactor` is for kernels with values near one and penalties above rounding, and also knows models of the first rows.
+K(\cdot, x_i)` and a constant b, or zero. `Gram` takes any penalty, zero as well, and any scale; `GramFactor` is for
+kernels with values near one and penalties above rounding, and also knows models of the first rows.
 """
 
 from __future__ import annotations
@@ -25,14 +25,10 @@ from similitude.linear.moments import LinearModel, zeros
 GRAM_STRIP = 512
 """Rows of an n x n matrix that are worked on at once."""
 
-
 PER_DECADE = 4
 LOWEST_POWER = -10
-"""Penalties in a factor of 10 where one eigendecomposition serves all: the loss of a smooth function with little noise
-changes by a tenth in half a decade. And the power of 10 of the smallest one: the eigenvalues of a wide kernel fall
-fast. With 1,500 rows of a wave the best penalty is below 1e-9, and learned kernels, which start here too, lost 7 % more
-on bike rentals with penalties that ended at 1e-9.
-"""
+"""Penalties in a factor of 10: the loss of a smooth function with little noise changes by a tenth in half a decade. And
+the power of 10 of the smallest one: with 1e-9, learned kernels lost 7 % more on bike rentals."""
 
 GRAM_PENALTIES = len(path(PER_DECADE, LOWEST_POWER))
 """How many penalties are tried if none is given."""

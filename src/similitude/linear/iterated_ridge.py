@@ -1,15 +1,11 @@
 r"""Ridge regression on the projected features of many landmarks, by conjugate gradients on their similarities.
 
-With :math:`K(L, L) = U^\top U` the features of a row with similarities k are :math:`f = U^{-\top} k`. They are never
-computed but for some rows S, the landmarks among them, whose weighted, centered Gram matrix, enlarged to the weight of
-all rows, is the preconditioner :math:`P = \rho \sum_{i \in S} s_i (f_i - m_S)(f_i - m_S)^\top + \lambda`. The features
-of the landmarks are the columns of U, so that their part of it is a product of triangles. Then a step costs two
-products with the similarities, and about ten steps suffice, where the Gram matrix of all rows would take as long as
-hundreds.
-
-The model is linear in the targets, so that what groups of rows add to it are the minimizers for the targets of one
-group each, less the mean, and zero elsewhere. Their steps are those of a block of columns. The same preconditioner
-serves for other penalties nearby.
+With :math:`K(L, L) = U^\top U` the features of a row with similarities k are :math:`f = U^{-\top} k`. They are only
+computed for some rows S, the landmarks among them, whose weighted, centered Gram matrix, enlarged to the weight of all
+rows, is the preconditioner :math:`P = \rho \sum_{i \in S} s_i (f_i - m_S)(f_i - m_S)^\top + \lambda`, for other
+penalties nearby too. Then a step costs two products with the similarities, and about ten steps suffice, where the Gram
+matrix of all rows would take as long as hundreds. What groups of rows add to the model are the minimizers for the
+targets of one group each, less the mean, and zero elsewhere.
 """
 
 from __future__ import annotations

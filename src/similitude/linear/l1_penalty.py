@@ -1,16 +1,12 @@
 r"""Sparse linear models: the penalty :math:`\lambda \sum_j |w_j|_2` leaves most features without weight.
 
-(Balcan, Blum and Srebro, "Improved Guarantees for Learning via Similarity Functions", 2008: a linear separator of
-bounded l1 norm on similarities to landmarks; here penalized, and with the squared hinge instead of the hinge. For
-several outputs the norms of the features' weights are added, so that a landmark is dropped for all of them at once:
-Yuan and Lin, "Model Selection and Estimation in Regression with Grouped Variables", 2006.)
-
-Working sets of features grow along the path of penalties. On each, the alternating direction method of multipliers
-(Boyd et al., "Distributed Optimization and Statistical Learning via the Alternating Direction Method of Multipliers",
-2011) alternates between weights that minimize a quadratic and weights that are sparse, with multipliers that pull both
-together; for losses that are not quadratic it splits the scores in the same way. The quadratic is solved with a factor
-of the Gram matrix, so that correlated features, such as similarities to nearby landmarks, cost no more steps. Where the
-objective is smooth, on the features with nonzero weight, Newton steps finish the work.
+(Balcan, Blum and Srebro, "Improved Guarantees for Learning via Similarity Functions", 2008; for several outputs, Yuan
+and Lin, "Model Selection and Estimation in Regression with Grouped Variables", 2006.) Working sets of features grow
+along the path of penalties. On each, the alternating direction method of multipliers (Boyd et al., "Distributed
+Optimization and Statistical Learning via the Alternating Direction Method of Multipliers", 2011) alternates between
+weights that minimize a quadratic and weights that are sparse; for losses that are not quadratic it splits the scores in
+the same way. The quadratic is solved with a factor of the Gram matrix, so that correlated features, such as
+similarities to nearby landmarks, cost no more steps. Newton steps on the features with weight finish the work.
 """
 
 from __future__ import annotations

@@ -3,9 +3,7 @@ r"""Linear models with a smooth loss and an l2 penalty: squared hinge, logistic 
 The solver is nonlinear conjugate gradients. The directions are those of Polak and Ribiere, preconditioned: if the
 losses have average curvature c, the Hessian is roughly :math:`c\, F' S F + 2 \lambda`, and that matrix is factored once
 for many steps. The scores along a direction are known after one product with the features, so that each step goes to
-the minimum along it. All outputs move at once: products with the features are products of matrices. (Newton's method
-with conjugate gradients inside takes about three times as many products, as it starts over after each change of the
-active rows.)
+the minimum along it. (Newton's method with conjugate gradients inside takes about three times as many products.)
 """
 
 from __future__ import annotations

@@ -2,13 +2,10 @@ r"""Ridge regression on similarities to many landmarks, by products with a matri
 
 Minimizes :math:`\sum_i s_i |y_i - K(x_i, L) a - b|^2 + \lambda\, a^\top K(L, L) a` over a and a free b. The normal
 equations of a few rows per landmark, in float64, are solved directly for any penalty; their Cholesky factor is the
-preconditioner of conjugate gradients on all rows, of which only fused products are computed. With c rows per landmark
-the condition number is at most about :math:`((1 + c^{-1/2}) / (1 - c^{-1/2}))^2`, 9 for c = 4, so that a few steps
-suffice. (Rudi, Carratino and Rosasco, "FALKON: an optimal large scale kernel method", 2017, where the rows are the
-landmarks themselves, c = 1, which mostly takes two to five times as many steps.)
-
-What groups of rows add to the model are the minimizers for targets that are zero outside of one group: steps for a
-block of columns, one for each group.
+preconditioner of conjugate gradients on all rows. With c rows per landmark the condition number is at most about
+:math:`((1 + c^{-1/2}) / (1 - c^{-1/2}))^2`, 9 for c = 4, so that a few steps suffice. (Rudi, Carratino and Rosasco,
+"FALKON: an optimal large scale kernel method", 2017, with c = 1.) What groups of rows add to the model are the
+minimizers for targets that are zero outside of one group: steps for a block of columns.
 """
 
 from __future__ import annotations

@@ -335,16 +335,8 @@ class Quantile(Loss):
 class SmoothQuantile(Loss):
     r"""The pinball loss, rounded near zero so that Newton steps work: :math:`H_h(u) + h (2 \tau - 1) u`, u = y - f.
 
-    :math:`H_h` is Huber's loss with threshold h. Beyond h it is 2 h times the pinball loss, up to a constant; its
-    minimizer differs from the quantile by what the density of the errors changes within h. (Fernandes, Guerre and
-    Horta, "Smoothing Quantile Regressions", 2021.)
-
-    Parameters
-    ----------
-    tau : float
-        Which quantile, between 0 and 1.
-    width : float
-        The threshold h, small compared with errors.
+    :math:`H_h` is Huber's loss with threshold h, the width, small compared with errors. Beyond h it is 2 h times the
+    pinball loss, up to a constant. (Fernandes, Guerre and Horta, "Smoothing Quantile Regressions", 2021.)
     """
 
     smooth = True
@@ -368,10 +360,7 @@ class SmoothQuantile(Loss):
         return (f - y).clip(-self.width, self.width) - self._tilt
 
     def second_derivative(self, y: Any, f: Any) -> Any:
-        """Return the curvature of the widest parabola above the loss that touches it at f: steps never go too far.
-
-        It is 1 where the error is at most the width, as that of the loss, and not quite 0 elsewhere.
-        """
+        """Return the curvature of the widest parabola above the loss that touches it at f: steps never go too far."""
         return self.width / abs(f - y).clip(self.width)
 
     def best_constant(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -70,8 +70,7 @@ def zeros(shape: tuple[int, ...], beside: Any) -> Any:
 class LinearModel:
     """The scores f(x) = x' w + b of one or several outputs.
 
-    The gap is how far the objective may be above its minimum, relative to its value at w = 0; the largest over outputs
-    that were fitted separately. Whether it is an estimate or a bound depends on the solver.
+    The gap is an estimate or a bound of how far the objective is above its minimum, relative to its value at w = 0.
 
     >>> LinearModel(np.array([[1.0], [2.0]]), np.array([0.5])).scores(np.eye(2, dtype=np.float32))
     array([[1.5],
@@ -169,9 +168,6 @@ class GroupMoments:
 @dataclass
 class Moments:
     """Weighted sums over rows, in float64 whatever the precision of the features: the normal equations.
-
-    With features :math:`f_i`, targets :math:`y_i` and weights :math:`s_i` these suffice for ridge regression with an
-    intercept at every penalty. They can be added: the moments of two parts of the data add up to those of both.
 
     >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> both = Moments.of(F[:2], Y[:2], np.ones(2)) + Moments.of(F[2:], Y[2:], np.ones(1))

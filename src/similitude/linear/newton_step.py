@@ -2,15 +2,11 @@ r"""The last step of a fit: a Newton step, which is least squares, so that score
 
 With scores :math:`f_i`, slopes :math:`g_i` and curvatures :math:`c_i` of the loss at a row, a Newton step minimizes
 :math:`\sum_i s_i c_i (z_i - w^\top x_i - b)^2 + \sum_j p_j w_j^2` with the *working responses*
-:math:`z_i = f_i - g_i / c_i`: ridge regression with weights :math:`s_i c_i`, which is linear in z (iteratively
-reweighted least squares). For the squared loss z = y, and one step is the whole fit. The penalty
-:math:`\lambda |w|^2` gives :math:`p_j = 2 \lambda`; the penalty :math:`\lambda \sum_j |w_j|` gives
-:math:`p_j = \lambda / |w_j|` for the features that have weights, which is exact at the minimum.
-
-Any curvature will do that bounds the loss from above where it matters: then the objective falls, and the step is still
-least squares. For the squared hinge, rows a little beyond the margin also count, with their own scores as working
-responses: the solver may have left all rows there. In multinomial logistic regression the outputs are coupled; the
-probabilities themselves bound the curvature from above, and each output takes a step of its own.
+:math:`z_i = f_i - g_i / c_i`: ridge regression, which is linear in z. The penalty :math:`\lambda |w|^2` gives
+:math:`p_j = 2 \lambda`; :math:`\lambda \sum_j |w_j|` gives :math:`p_j = \lambda / |w_j|` for the features that have
+weights, which is exact at the minimum. Any curvature will do that bounds the loss from above where it matters. For the
+squared hinge, rows a little beyond the margin also count, with their own scores as working responses; in multinomial
+logistic regression, whose outputs are coupled, the probabilities bound the curvature.
 """
 
 from __future__ import annotations

@@ -66,8 +66,7 @@ class WeightedLoss:
 def line_minimum(derivatives: Line, start: np.ndarray, flat: float, floor: np.ndarray | float = 0.0) -> np.ndarray:
     """Return a point on each line where the derivative is down to a fraction `flat` of its initial size, or to a floor.
 
-    `derivatives` returns the first and second derivatives at points t, one per line. The first is non-decreasing; its
-    root is found by Newton steps, with bisection where they leave the bracket.
+    It is found by Newton steps, with bisection where they leave the bracket.
 
     >>> line_minimum(lambda t: (t**3 - 8.0, 3 * t**2), np.zeros(1), 1e-12).round(6)
     array([2.])

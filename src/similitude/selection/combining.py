@@ -25,8 +25,6 @@ from similitude.validity import check_gram
 
 CONSTANT_SHARE = 1e-10  # a kernel is constant if centered features are shorter than this share of the features
 
-WAYS = ("uniform", "alignment", "easymkl", "concatenate")
-
 NOT_A_KERNEL_ADVICE = "how='concatenate' takes any similarity, or use repair(...) first"
 
 
@@ -104,7 +102,7 @@ def combine(
     0.5*Gaussian(sigma=1.0) + 0.5*Gaussian(sigma=2.0)
     """
     members = validated(similarities, "similarities")
-    check_choice("how", how, WAYS)
+    check_choice("how", how, ("uniform", "alignment", "easymkl", "concatenate"))
     n = check_objects(X)
     targets = None
     if y is not None or how != "uniform":
@@ -211,14 +209,10 @@ def _projected(k: Similarity, sample: SampleFeatures, data: SampledData) -> np.n
 def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
     r"""Return the weights of the sum of kernels with the largest centered alignment with the targets.
 
-    .. math:: \min_{v \ge 0} v^\top M v - 2 v^\top a, \qquad
-              M_{kl} = \langle HK_kH, HK_lH \rangle, \quad a_k = \langle HK_kH, YY^\top \rangle
-
-    with :math:`H = I - \frac{1}{n} 11^\top`: the direction v maximizes the centered alignment of :math:`\sum_k v_k K_k`
-    with :math:`YY^\top` (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based on Centered Alignment",
-    2012, Proposition 9). With :math:`K_k = F_k F_k^\top`, :math:`M_{kl} = |F_k^\top H F_l|^2` and :math:`a_k =
-    |F_k^\top H Y|^2`, in the Frobenius norm. The weight of a kernel that is constant on these examples is zero. With
-    groups, the dot products leave out pairs of examples of one group.
+    (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based on Centered Alignment", 2012, Proposition
+    9.) With :math:`K_k = F_k F_k^\top` and :math:`H = I - \frac{1}{n} 11^\top` it is :math:`\min_{v \ge 0} v^\top M v -
+    2 v^\top a`, where :math:`M_{kl} = |F_k^\top H F_l|^2` and :math:`a_k = |F_k^\top H Y|^2`. With groups, the dot
+    products leave out pairs of examples of one group.
     """
     from scipy.optimize import nnls
 
@@ -276,16 +270,12 @@ def _centered(F: np.ndarray) -> np.ndarray:
 def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.ndarray:
     r"""Return the weights of EasyMKL, which add up to one; one-vs-rest for several classes.
 
-    Over weights of the examples, which add up to one in each class, it minimizes
-
-    .. math:: \min_\gamma (1 - \Lambda)\, \gamma^\top Y \bar K Y \gamma + \Lambda |\gamma|^2
-
-    where :math:`\bar K` is the mean of the kernels and :math:`\Lambda = 0.1`: the squared distance of two points in the
-    hulls of the classes, pulled towards the means of the classes. A kernel then weighs as much as it contributes,
-    :math:`\gamma^\top Y K_k Y \gamma`. (Aiolli and Donini, "EasyMKL: a scalable multiple kernel learning algorithm",
-    2015, section 3.) This is the dual of a support vector machine with squared hinge, :math:`\sum_i \max(0, 1 - y_i
-    f(x_i))^2 + \frac{\Lambda}{1 - \Lambda} |w|^2`, whose residuals are in proportion to :math:`\gamma`; so it is solved
-    in the features, which must be those of kernels with the same mean K(x, x).
+    Over weights of the examples, which add up to one in each class, it minimizes :math:`(1 - \Lambda)\, \gamma^\top Y
+    \bar K Y \gamma + \Lambda |\gamma|^2` with the mean :math:`\bar K` of the kernels and :math:`\Lambda = 0.1`. A
+    kernel weighs :math:`\gamma^\top Y K_k Y \gamma`. (Aiolli and Donini, "EasyMKL: a scalable multiple kernel learning
+    algorithm", 2015, section 3.) This is the dual of a support vector machine with squared hinge and
+    :math:`\frac{\Lambda}{1 - \Lambda} |w|^2`, whose residuals are in proportion to :math:`\gamma`: it is solved in the
+    features.
     """
     features = [_centered(F) for F in features]  # distances between points of the two hulls stay the same
     F = np.concatenate(features, axis=1) / np.sqrt(len(features))

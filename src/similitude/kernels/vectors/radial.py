@@ -129,7 +129,12 @@ def values_at_scales(
 ) -> Sequence[np.ndarray]:
     """Return the similarities of several sets of pairs, each at a scale of its own; the distances are overwritten."""
     (name,) = k.resolves
-    forms = [k.with_params(**{name: scale}).form() for scale in scales]
+    moved = object.__new__(type(k))  # a copy whose parameters are not validated again at each scale
+    vars(moved).update(vars(k))
+    forms: list[Any] = []
+    for scale in scales:
+        setattr(moved, name, scale)
+        forms.append(moved.form())
     if not all(isinstance(form, tuple) for form in forms):
         return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
     loops.apply_each(distances, forms)
