@@ -312,7 +312,11 @@ def as_matrix(X: Any) -> Any:
     """Return vectors, or numbers, as a matrix of float32 or float64 with one per row, without a copy if possible."""
     check_objects(X)
     if not isinstance(X, np.ndarray):
-        X = _stored(X)
+        if is_table(X) or is_column(X):
+            table = X if is_table(X) else X.to_frame()
+            X = np.column_stack([_column_floats(name, table[name].to_numpy()) for name in check_columns(table)])
+        elif not hasattr(X, "shape"):
+            X = stacked(list(X))
         if is_sparse(X):
             return _sparse_matrix(X)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
@@ -334,14 +338,6 @@ def as_matrix(X: Any) -> Any:
         i, j = bad
         raise ValueError(f"row {i}, column {j} is {float(X[i, j])}: vector kernels need finite numbers")
     return X
-
-
-def _stored(X: Any) -> Any:
-    """Return vectors of a data frame or a list as one array; other containers unchanged."""
-    if is_table(X) or is_column(X):
-        table = X if is_table(X) else X.to_frame()
-        return np.column_stack([_column_floats(name, table[name].to_numpy()) for name in check_columns(table)])
-    return X if hasattr(X, "shape") else stacked(list(X))
 
 
 def _as_floats(X: Any) -> Any:
