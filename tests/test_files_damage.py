@@ -3,6 +3,7 @@
 import gzip
 import io
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,9 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from similitude import files
+from similitude.data.files.schema import OpenFile
 from similitude.data.files.tables import csv_batches
-from similitude.data.files.text_files import head_of
+from similitude.data.files.text_files import with_head
 from similitude.errors import FileError
 
 PIECES = ["a", "b", "1", "2.5", ",", ",", '"', '"', "\n", "\n", "\r\n", " ", "NA"]
@@ -31,8 +33,8 @@ ROWS = st.lists(st.tuples(CELLS, CELLS).map(",".join), max_size=6).flatmap(
 def test_cells_are_those_that_pandas_reads_where_both_read_them(body):
     text = f"x,y\n{body}"
     try:
-        stream = io.BytesIO(text.encode())
-        batches = list(csv_batches(stream, head_of(stream, "csv", ",")[0]))
+        file = OpenFile("csv", io.BytesIO(text.encode()), len(text), Path("rows.csv"))
+        batches = list(csv_batches(with_head(file, ",")))
     except FileError:
         reject()  # if all texts were refused, hypothesis would say so
     ours = [list(row) for batch in batches for row in zip(*(cells.to_pylist() for cells in batch.columns), strict=True)]

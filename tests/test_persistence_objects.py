@@ -410,12 +410,12 @@ def test_what_other_forms_cannot_hold_is_said(tmp_path):
         with pytest.raises(SavedModelError, match=re.escape(f"model[0] {said}")):
             save([value], tmp_path / "value.sim")
     with pytest.raises(SavedModelError, match=r"^there is no random generator called 'Dice'$"):
-        FORMS["numpy.Generator"].make("Dice", None, None)
+        FORMS["numpy.Generator"][1]("Dice", None, None)
 
 
 @pytest.mark.parametrize("ends", [[[0, 2]], [[2, 0]], [[-1, 0]], [0, 1], [[0, 1, 1]], [[0.0, 1.0]]])
 def test_edges_join_nodes_that_there_are(ends):
-    make = FORMS["networkx.Graph"].make
+    make = FORMS["networkx.Graph"][1]
     assert list(make({}, {"a": None, "b": {"c": 1}}, np.array([[0, 1]]), None, None).edges) == [("a", "b")]
     with pytest.raises(SavedModelError, match=r"^a graph has an edge between nodes that it does not have$"):
         make({}, {"a": None, "b": None}, np.array(ends), None, None)

@@ -5,35 +5,14 @@ from __future__ import annotations
 MAX_BATCH_ROWS = 65_536
 """The default number of rows of a batch, and the largest under a memory budget."""
 
-BUDGET_PARTS = 16
-"""A batch takes at most the memory budget over this: one is in use, one is ready, one is being read."""
-
-OBJECT_BYTES = 1024
-"""The least that an object that is not a row of an array is assumed to take in a batch."""
-
-PAGE_BYTES = 1 << 20
-"""Bytes of a page of a Parquet file as pyarrow, Spark and polars write them; the file does not say."""
-
-BUFFERED_BYTES = 1 << 16
-"""Bytes of a column that are read at a time of a Parquet file that is compressed as a whole or not on this disk."""
-
 TESTED_BYTES = 1 << 24
 """Bytes by which the encoding of a text file is found: a later byte that is not UTF-8 is an error once it is read."""
-
-DECODED_BYTES = 1 << 20
-"""Bytes that are decoded at a time."""
 
 SAMPLED_BYTES = 1 << 18
 """Bytes of a text file by which separator, header and types of columns are found; more if its rows are longer."""
 
 SAMPLED_ROWS = 500
 """Rows by which they are found."""
-
-FEWEST_SAMPLED = 10
-"""Rows by which types are found at least, however long they are."""
-
-LONGEST_SAMPLE = 1 << 26
-"""Bytes beyond which no more of them are looked at."""
 
 BLOCK = 1 << 24
 """Bytes of a text file that are parsed at a time: smaller ones cost a little for each of thousands of columns."""
@@ -50,9 +29,6 @@ ROWS_OF_ANY = 10**6
 FEWEST_TO_NOTE = 10
 """Rows below which values may all differ, or all be equal, by accident."""
 
-MOST_CLASSES = 1000
-"""Distinct labels of which some may differ in case alone."""
-
 CELLS_PER_BYTE = 4
 """Most cells, empty ones among them, for each byte of the unpacked workbook: two cells may lie far apart."""
 
@@ -61,9 +37,6 @@ CELLS_OF_ANY = 200_000
 
 ROWS_PER_VALUE = 1000
 """Most rows of a sparse matrix for each of its values, if they are stored by columns: empty rows take no space."""
-
-LARGEST_INDEX = 2**31 - 2
-"""The largest index of a sparse vector that SciPy holds in 32 bits."""
 
 MOST_PIXELS = 10**8
 """Pixels of an image that is read at all."""

@@ -74,12 +74,15 @@ KernelSGDSVC, KernelPerceptron or MarginPerceptron
         graph = Graph()
     except ImportError:
         raise ImportError("to_onnx needs the package onnx: pip install onnx") from None
-    EXPORTS[kind](graph, model)
-    return graph.model(f"{kind.__name__} of similitude, with {_similarity(model)!r}")
-
-
-def _similarity(model: Any) -> Any:
-    return getattr(model, "similarity_", None) or model.kernel_
+    scores = EXPORTS[kind](graph, model)
+    if hasattr(model, "classes_"):
+        _add_classes(graph, model, scores)
+    elif np.ndim(model.predict(take(_landmarks(model), np.arange(1)))) == 1:
+        graph.output("predictions", scores.node("Squeeze", np.array([1])), np.float64, None)
+    else:
+        graph.output("predictions", scores, np.float64, None, None)
+    k = getattr(model, "similarity_", None) or model.kernel_
+    return graph.model(f"{kind.__name__} of similitude, with {k!r}")
 
 
 def _landmarks(model: Any) -> Any:
@@ -116,7 +119,7 @@ def _landmark_scores(graph: Graph, model: Any) -> Tensor:
             continue
         features = part.features
         weights = np.asarray(part.weights, dtype=np.float64)
-        K = compared(graph, features.similarity, X, features.landmarks.objects).block
+        K, _ = compared(graph, features.similarity, X, features.landmarks.objects)
         sides = weights.reshape(-1, len(features.landmarks), weights.shape[1])
         scores = K @ sides.sum(axis=0)
         if features.normalized:
@@ -134,52 +137,35 @@ def _kernel_scores(graph: Graph, model: Any) -> Tensor:
     if not len(model.support_):
         raise NotExportableError("the model is a constant: it has no object with a weight")
     weights = np.asarray(model.dual_coef_, dtype=np.float64).reshape(len(model.support_), -1)
-    K = compared(graph, model.kernel_, X, model.support_objects_).block
+    K, _ = compared(graph, model.kernel_, X, model.support_objects_)
     return K @ weights + np.reshape(getattr(model, "intercept_", 0.0), (1, -1)).astype(np.float64)
 
 
-def _numbers(scores_of: Callable[[Graph, Any], Tensor]) -> Callable[[Graph, Any], None]:
-    """Return what adds predicted numbers to a graph."""
-
-    def add(graph: Graph, model: Any) -> None:
-        scores = scores_of(graph, model)
-        if np.ndim(model.predict(take(_landmarks(model), np.arange(1)))) == 1:
-            graph.output("predictions", scores.node("Squeeze", np.array([1])), np.float64, None)
-        else:
-            graph.output("predictions", scores, np.float64, None, None)
-
-    return add
-
-
-def _classes(scores_of: Callable[[Graph, Any], Tensor], scale: str | None = None) -> Callable[[Graph, Any], None]:
-    """Return what adds scores, classes, and probabilities of scores times the attribute `scale`, to a graph."""
-
-    def add(graph: Graph, model: Any) -> None:
-        scores = scores_of(graph, model)
-        classes = model.classes_
-        if isinstance(model, KernelSVC) and len(classes) > 2:
-            scores = _votes(graph, scores, len(classes))
-        two = len(classes) == 2
-        if two:
-            second = scores.node("Squeeze", np.array([1])).node("GreaterOrEqual", 0.0)
-            number = graph.node("Cast", second, to=graph.onnx.TensorProto.INT64)
-        else:
-            number = scores.node("ArgMax", axis=1, keepdims=0)
-        texts = classes.dtype.kind in "OU"
-        if classes.dtype.kind not in "OUbiuf" or (texts and not all(isinstance(one, str) for one in classes.tolist())):
-            raise NotExportableError(f"the classes are {brief(classes)}: ONNX takes numbers or texts as labels")
-        predicted = graph.constant(classes).node("Gather", number)
-        graph.output("predictions", predicted, str if texts else classes.dtype, None)
-        if two:
-            graph.output("scores", scores.node("Squeeze", np.array([1])), np.float64, None)
-        else:
-            graph.output("scores", scores, np.float64, None, len(classes))
-        if scale is not None:
-            both = graph.node("Concat", scores * 0.0, scores, axis=1) if two else scores
-            chances = (both * float(getattr(model, scale))).node("Softmax", axis=1)
-            graph.output("probabilities", chances, np.float64, None, len(classes))
-
-    return add
+def _add_classes(graph: Graph, model: Any, scores: Tensor) -> None:
+    """Add scores, classes, and probabilities of models that have them."""
+    classes = model.classes_
+    dtype: Any = classes.dtype
+    if dtype.kind in "OU" and all(isinstance(one, str) for one in classes.tolist()):
+        dtype = str
+    elif dtype.kind not in "biuf":
+        raise NotExportableError(f"the classes are {brief(classes)}: ONNX takes numbers or texts as labels")
+    if isinstance(model, KernelSVC) and len(classes) > 2:
+        scores = _votes(graph, scores, len(classes))
+    if len(classes) == 2:
+        shown = scores.node("Squeeze", np.array([1]))
+        shape: Any = ()
+        number = graph.node("Cast", shown.node("GreaterOrEqual", 0.0), to=graph.onnx.TensorProto.INT64)
+        scores = graph.node("Concat", scores * 0.0, scores, axis=1)
+    else:
+        shown = scores
+        shape = (len(classes),)
+        number = scores.node("ArgMax", axis=1, keepdims=0)
+    graph.output("predictions", graph.constant(classes).node("Gather", number), dtype, None)
+    graph.output("scores", shown, np.float64, None, *shape)
+    scale = {SimilarityClassifier: "temperature_", KernelSVC: "scale_"}.get(type(model))
+    if scale is not None:
+        chances = (scores * float(getattr(model, scale))).node("Softmax", axis=1)
+        graph.output("probabilities", chances, np.float64, None, len(classes))
 
 
 def _votes(graph: Graph, scores: Tensor, n_classes: int) -> Tensor:
@@ -193,15 +179,15 @@ def _votes(graph: Graph, scores: Tensor, n_classes: int) -> Tensor:
     return votes + sums / ((abs(sums) + 1.0) * 3.0)
 
 
-EXPORTS: dict[type, Callable[[Graph, Any], None]] = {
-    SimilarityClassifier: _classes(_landmark_scores, "temperature_"),
-    SimilarityRegressor: _numbers(_landmark_scores),
-    KernelRidge: _numbers(_kernel_scores),
-    KernelSVR: _numbers(_kernel_scores),
-    KernelRidgeClassifier: _classes(_kernel_scores),
-    KernelSVC: _classes(_kernel_scores, "scale_"),
-    KernelSGDSVC: _classes(_kernel_scores),
-    KernelPerceptron: _classes(_kernel_scores),
-    MarginPerceptron: _classes(_kernel_scores),
+EXPORTS: dict[type, Callable[[Graph, Any], Tensor]] = {
+    SimilarityClassifier: _landmark_scores,
+    SimilarityRegressor: _landmark_scores,
+    KernelRidge: _kernel_scores,
+    KernelSVR: _kernel_scores,
+    KernelRidgeClassifier: _kernel_scores,
+    KernelSVC: _kernel_scores,
+    KernelSGDSVC: _kernel_scores,
+    KernelPerceptron: _kernel_scores,
+    MarginPerceptron: _kernel_scores,
 }
-"""What adds each kind of model to a graph."""
+"""What adds the scores of each kind of model to a graph."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -42,15 +42,9 @@ VECTORS = (Cosine, Gaussian, HistogramIntersection, Laplace, Linear, Matern, Pol
 LEAVES = (*VECTORS, Spectrum, Tabular, Partitioned)
 COMPOSED_KERNELS = (Absolute, Exponential, Maximum, Minimum, Power, Product, Scaled, Shifted, Sum)
 
-ENTRY_BY_ENTRY = 32
-"""Dimension up to which squared distances are summed entry by entry, as the library itself does."""
 
-
-class Compared(NamedTuple):
-    """What a similarity adds to a graph."""
-
-    block: Tensor  # the similarities of the new objects, one per row, to the landmarks
-    diagonal: Callable[[], Tensor]  # adds the similarities of the new objects to themselves, as one column
+Compared = tuple[Tensor, Callable[[], Tensor]]
+"""The similarities of new objects, one per row, to the landmarks, and what adds those to themselves, as one column."""
 
 
 class NotExportableError(TypeError):
@@ -97,7 +91,7 @@ def _vectors(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
         weights = A if k.sums == "product" else 0.0
         return loops.formula(Functions, (A * weights).row_sums(), *form)
 
-    return Compared(loops.formula(Functions, sums, *form), diagonal)
+    return loops.formula(Functions, sums, *form), diagonal
 
 
 def _landmark_vectors(k: Any, objects: Any) -> np.ndarray:
@@ -117,7 +111,7 @@ def _encoded(graph: Graph, k: Any, X: Tensor) -> Tensor:
 
 def _sums(graph: Graph, A: Tensor, B: np.ndarray, sums: str, root: bool) -> Tensor:
     """Add sums over features: of many features by a product, except where a root would magnify its rounding."""
-    if sums == "squared_difference" and B.shape[1] > ENTRY_BY_ENTRY and not root:
+    if sums == "squared_difference" and B.shape[1] > 32 and not root:  # fewer are summed one by one, as in the library
         center = B.mean(axis=0)
         left = A - center
         right = B - center
@@ -142,18 +136,19 @@ def _combined(graph: Graph, k: Node, X: Tensor, objects: Any) -> Compared:
     parts = [compared(graph, part, X, objects) for part in k.parts()]
     if not parts:
         raise NotExportableError(f"{k!r} is a constant: export the other parts of the model alone")
-    return Compared(k.combine(*(part.block for part in parts)), lambda: k.combine(*(part.diagonal() for part in parts)))
+    blocks, diagonals = zip(*parts, strict=True)
+    return k.combine(*blocks), lambda: k.combine(*(diagonal() for diagonal in diagonals))
 
 
 def _normalized(graph: Graph, k: Normalized, X: Tensor, objects: Any) -> Compared:
     """Add a similarity divided by the roots of those of both objects to themselves; 0 where one of these is 0."""
-    part = compared(graph, k.k, X, objects)
+    block, diagonal = compared(graph, k.k, X, objects)
     _, theirs = k.encode(objects)
-    size = part.diagonal()
+    size = diagonal()
     positive = size.node("Greater", 0.0)
     ours = graph.node("Where", positive, graph.constant(1.0) / Functions.sqrt(size), np.float64(0.0))
     one = graph.node("Where", positive, np.float64(1.0), np.float64(0.0))
-    return Compared(part.block * ours * np.asarray(theirs, dtype=np.float64)[None, :], lambda: one)
+    return block * ours * np.asarray(theirs, dtype=np.float64)[None, :], lambda: one
 
 
 def _partitioned(graph: Graph, k: Partitioned, X: Tensor, objects: Any) -> Compared:
@@ -167,12 +162,12 @@ def _partitioned(graph: Graph, k: Partitioned, X: Tensor, objects: Any) -> Compa
     parts = []
     for cell in np.unique(theirs):
         T = None if k.metrics is None else np.asarray(k.metrics, dtype=np.float64)[cell]
-        within = compared(graph, plain, _mapped(A, T), _mapped(encoded[theirs == cell], T))
+        within, _ = compared(graph, plain, _mapped(A, T), _mapped(encoded[theirs == cell], T))
         mark = _in_cell(graph, beyond, int(cell), len(thresholds))
-        parts.append(within.block * graph.node("Cast", mark, to=graph.onnx.TensorProto.DOUBLE))
+        parts.append(within * graph.node("Cast", mark, to=graph.onnx.TensorProto.DOUBLE))
     order = np.argsort(theirs, kind="stable")
     block = graph.node("Concat", *parts, axis=1).node("Gather", np.argsort(order), axis=1)
-    return Compared(block, lambda: compared(graph, k.k, X, objects[:1]).diagonal())
+    return block, lambda: compared(graph, k.k, X, objects[:1])[1]()
 
 
 def _mapped(A: Any, T: np.ndarray | None) -> Any:
@@ -231,17 +226,12 @@ def _interpolated(graph: Graph, column: Tensor, at: np.ndarray, values: np.ndarr
     return (steps.node("Clip", 0.0, 1.0) * np.diff(values)[None, :]).row_sums() + float(values[0])
 
 
-# Substrings: the vocabulary of the landmarks, counted in new texts.
-
 NO_LETTER = "<pad>"
 """What fills up shorter texts: no letter, since it has several."""
 
 
 def _substring_products(graph: Graph, k: Spectrum, X: Tensor, objects: Any) -> Compared:
-    """Add the spectrum kernel: ONNX Runtime splits texts into letters, and counts the substrings that landmarks have.
-
-    In the similarity of a text to itself all of its substrings count, which are compared with each other.
-    """
+    """Add the spectrum kernel: ONNX Runtime splits texts into letters, and counts substrings that landmarks have."""
     letters = graph.node(
         "Tokenizer", X, domain="com.microsoft", mark=0, mincharnum=1, pad_value=NO_LETTER, separators=[""]
     )
@@ -260,7 +250,7 @@ def _substring_products(graph: Graph, k: Spectrum, X: Tensor, objects: Any) -> C
             weights = np.array([float(given.get(key, default)) for key in keys])
             terms.append(found @ (counts[:, which] * weights).T.copy())
     block = graph.sum(terms) if terms else graph.constant(np.zeros((1, len(counts))))
-    return Compared(block, lambda: graph.sum([_with_themselves(graph, k, letters, length) for length in lengths]))
+    return block, lambda: graph.sum([_with_themselves(graph, k, letters, length) for length in lengths])
 
 
 def _counts(graph: Graph, letters: Tensor, keys: list[str], length: int) -> Tensor:

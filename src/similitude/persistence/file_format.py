@@ -32,9 +32,6 @@ def _aligned(position: int) -> int:
     return -(-position // 64) * 64
 
 
-# Writing.
-
-
 class ArrayWriter:
     """Collects the arrays of a model."""
 
@@ -106,9 +103,6 @@ def _check_path(path: Any) -> None:
         raise SavedModelError(str(error)) from None
     if os.path.exists(path) and not os.path.isfile(path):
         raise SavedModelError(f"cannot read or write {path}: it is not a regular file")
-
-
-# Reading.
 
 
 def read_manifest(path: Any) -> tuple[int, dict[str, Any]]:

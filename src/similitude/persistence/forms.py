@@ -12,7 +12,8 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -22,18 +23,11 @@ from similitude.support import SavedModelError
 Parts = dict[str, Any]
 
 
-class PlainForm(NamedTuple):
-    """Two functions, from a value to its parts and back, and the work of the second.
+Form = tuple[Callable[[Any], Parts], Callable[..., Any]]
+"""Two functions, from a value to its parts and back.
 
-    Parts are numbers, strings, arrays, containers, or values that have a plain form themselves. A value that cannot be
-    stored raises SavedModelError, whose message goes on after the name of the place: "has two heads: cut one off".
-    `work` returns the number of bytes that making a value visits or takes, given its parts, which may be anything that
-    a file can say, and their size.
-    """
-
-    parts: Callable[[Any], Parts]
-    make: Callable[..., Any]
-    work: Callable[[Parts, int], int] = lambda parts, size: size
+A value that cannot be stored raises SavedModelError, whose message goes on after the name of the place.
+"""
 
 
 def attributes(*names: str) -> Callable[[Any], Parts]:
@@ -49,33 +43,19 @@ def library(name: str) -> Any:
         raise SavedModelError(f"the model contains objects that need {name}: pip install {name}") from error
 
 
-# Numbers.
-
-
 def _fraction(numerator: int, denominator: int) -> Fraction:
     if type(numerator) is not int or type(denominator) is not int:  # a text such as "1e9" would be written out
         raise SavedModelError("a fraction is not one of whole numbers")
     return Fraction(numerator, denominator)
 
 
-def _work_of_fraction(parts: Parts, size: int) -> int:
-    return size + size**2 // 1024  # the greatest common divisor
-
-
-# Dates.
-
-
 def standard_zone(moment: Any) -> Any:
     """Return a time whose zone is of pytz in the zone of the standard library with the same name."""
     zone: Any = getattr(moment, "tzinfo", None)
     is_pytz = type(zone).__module__.split(".")[0] == "pytz" and zone.zone is not None
-    return moment.astimezone(_zone(zone.zone)) if is_pytz and hasattr(moment, "astimezone") else moment
-
-
-def _zone(key: str) -> Any:
-    from zoneinfo import ZoneInfo
-
-    return ZoneInfo(key)
+    if not is_pytz or not hasattr(moment, "astimezone"):
+        return moment
+    return moment.astimezone(ZoneInfo(zone.zone))
 
 
 def _moment_parts(value: Any) -> Parts:
@@ -92,13 +72,10 @@ def _timezone(offset: timedelta, name: str) -> timezone:
     return unnamed if unnamed.tzname(None) == name else timezone(offset, name)
 
 
-# NumPy and SciPy.
-
-
 def _sparse_parts(value: Any) -> Parts:
     if len(value.shape) != 2:
         raise SavedModelError(f"is a sparse array of {len(value.shape)} dimensions: only two can be stored")
-    names = ("row", "col") if value.format == "coo" else ("indices", "indptr")
+    names = {"coo": ("row", "col")}.get(value.format, ("indices", "indptr"))
     return {"shape": value.shape, "data": value.data, **{name: getattr(value, name) for name in names}}
 
 
@@ -155,9 +132,6 @@ def _dtype_parts(value: np.dtype) -> Parts:
     if value.names or value.kind == "T":
         raise SavedModelError(f"is the dtype {value}, which cannot be stored")
     return {"text": value.str}
-
-
-# Graphs of networkx and igraph: nodes, edges, and the attributes of both and of the graph.
 
 
 def _networkx_parts(graph: Any) -> Parts:
@@ -220,8 +194,6 @@ def _letters(value: bytes | bytearray) -> Parts:
     return {"text": value.decode("latin-1")}
 
 
-_bounds = attributes("start", "stop", "step")
-
 NULLABLE = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|boolean|str|string\[\w+\]|[\w\[\]():, =/+-]{1,80}\[pyarrow\]")
 """The dtypes of pandas whose columns are stored as their values and the places of the missing ones."""
 
@@ -238,9 +210,6 @@ POLARS_TYPES: dict[str, tuple[str, ...]] = {
     "Struct": ("fields",),
 }
 """The types of polars, and their parameters."""
-
-
-# pandas
 
 
 def _array(values: Any, what: str) -> Any:
@@ -273,10 +242,6 @@ def _frame(columns: Any, names: Any, index: Any, attrs: Any) -> Any:
     return made
 
 
-def _series(values: Any, index: Any, name: Any) -> Any:
-    return library("pandas").Series(values, index=index, name=name, dtype=values.dtype)
-
-
 def _index(values: Any, name: Any, frequency: Any) -> Any:
     made = library("pandas").Index(values, name=name, dtype=values.dtype)
     if frequency is not None:
@@ -295,10 +260,6 @@ def _zoned_parts(array: Any) -> Parts:
     zone = getattr(array.tz, "key", None) or getattr(array.tz, "zone", None) or array.tz
     moments = library("pandas").DatetimeIndex(array).tz_convert("UTC").tz_localize(None)
     return {"moments": moments.to_numpy(), "zone": zone}
-
-
-def _zoned(moments: Any, zone: Any) -> Any:
-    return library("pandas").DatetimeIndex(moments).tz_localize("UTC").tz_convert(zone).array
 
 
 def _nullable_parts(array: Any) -> Parts:
@@ -327,9 +288,6 @@ def _timestamp_parts(value: Any) -> Parts:
 def _timestamp(moment: Any, zone: Any) -> Any:
     made = library("pandas").Timestamp(moment)
     return made if zone is None else made.tz_localize("UTC").tz_convert(zone)
-
-
-# polars
 
 
 def _polars_type(name: str, **parameters: Any) -> Any:
@@ -376,13 +334,14 @@ _NULLABLE_ARRAYS = (
     *("ArrowStringArray", "ArrowStringArrayNumpySemantics", "ArrowExtensionArray"),
 )
 
-TABLE_FORMS = {
-    "pandas.DataFrame": PlainForm(_frame_parts, _frame),
-    "pandas.Series": PlainForm(
-        lambda value: {"values": _array(value, "is a column"), "index": value.index, "name": value.name}, _series
+TABLE_FORMS: dict[str, Form] = {
+    "pandas.DataFrame": (_frame_parts, _frame),
+    "pandas.Series": (
+        lambda value: {"values": _array(value, "is a column"), "index": value.index, "name": value.name},
+        lambda values, index, name: library("pandas").Series(values, index=index, name=name, dtype=values.dtype),
     ),
     **{
-        f"pandas.{kind}": PlainForm(
+        f"pandas.{kind}": (
             lambda value: {
                 "values": _array(value, "is an index"),
                 "name": value.name,
@@ -392,82 +351,89 @@ TABLE_FORMS = {
         )
         for kind in ("Index", "DatetimeIndex", "TimedeltaIndex", "CategoricalIndex")
     },
-    "pandas.RangeIndex": PlainForm(
+    "pandas.RangeIndex": (
         attributes("start", "stop", "step", "name"),
         lambda start, stop, step, name: library("pandas").RangeIndex(start, stop, step, name=name),
     ),
-    "pandas.MultiIndex": PlainForm(
+    "pandas.MultiIndex": (
         lambda value: {
             "levels": [value.get_level_values(i) for i in range(value.nlevels)],
             "names": list(value.names),
         },
         _multi_index,
     ),
-    "pandas.Categorical": PlainForm(
+    "pandas.Categorical": (
         attributes("codes", "categories", "ordered"),
         lambda codes, categories, ordered: library("pandas").Categorical.from_codes(codes, categories, ordered=ordered),
     ),
-    "pandas.DatetimeArray": PlainForm(_zoned_parts, _zoned),
-    **{f"pandas.{kind}": PlainForm(_nullable_parts, _nullable) for kind in _NULLABLE_ARRAYS},
-    "pandas.Timestamp": PlainForm(_timestamp_parts, _timestamp),
-    "pandas.Timedelta": PlainForm(lambda value: {"span": value.asm8}, lambda span: library("pandas").Timedelta(span)),
-    "pandas.NaTType": PlainForm(lambda value: {}, lambda: library("pandas").NaT),
-    "pandas.NAType": PlainForm(lambda value: {}, lambda: library("pandas").NA),
-    "polars.DataFrame": PlainForm(
-        lambda value: {"columns": value.get_columns()}, lambda columns: library("polars").DataFrame(columns)
+    "pandas.DatetimeArray": (
+        _zoned_parts,
+        lambda moments, zone: library("pandas").DatetimeIndex(moments).tz_localize("UTC").tz_convert(zone).array,
     ),
-    "polars.Series": PlainForm(
+    **{f"pandas.{kind}": (_nullable_parts, _nullable) for kind in _NULLABLE_ARRAYS},
+    "pandas.Timestamp": (_timestamp_parts, _timestamp),
+    "pandas.Timedelta": (lambda value: {"span": value.asm8}, lambda span: library("pandas").Timedelta(span)),
+    "pandas.NaTType": (lambda value: {}, lambda: library("pandas").NaT),
+    "pandas.NAType": (lambda value: {}, lambda: library("pandas").NA),
+    "polars.DataFrame": (
+        lambda value: {"columns": value.get_columns()},
+        lambda columns: library("polars").DataFrame(columns),
+    ),
+    "polars.Series": (
         _polars_parts,
         _polars_series,
-        lambda parts, size: size + len(parts["values"]) * _width(parts["dtype"]),  # a missing row is as wide as others
     ),
-    "polars.Field": PlainForm(attributes("name", "dtype"), lambda name, dtype: library("polars").Field(name, dtype)),
-    "polars.DataTypeClass": PlainForm(lambda value: {"type": value()}, lambda type: type),
+    "polars.Field": (attributes("name", "dtype"), lambda name, dtype: library("polars").Field(name, dtype)),
+    "polars.DataTypeClass": (lambda value: {"type": value()}, lambda type: type),
     **{
-        f"polars.{name}": PlainForm(attributes(*parameters), functools.partial(_polars_type, name))
+        f"polars.{name}": (attributes(*parameters), functools.partial(_polars_type, name))
         for name, parameters in POLARS_TYPES.items()
     },
 }
 
-STANDARD_FORMS = {
-    "builtins.int": PlainForm(lambda value: {"hex": f"{value:x}"}, lambda hex: int(hex, 16)),
-    "builtins.float": PlainForm(lambda value: {"text": repr(value)}, lambda text: float(text)),
-    "builtins.complex": PlainForm(attributes("real", "imag"), complex),
-    "builtins.bytes": PlainForm(_letters, lambda text: text.encode("latin-1")),
-    "builtins.bytearray": PlainForm(_letters, lambda text: bytearray(text.encode("latin-1"))),
-    "builtins.range": PlainForm(_bounds, lambda start, stop, step: range(start, stop, step)),
-    "builtins.slice": PlainForm(_bounds, lambda start, stop, step: slice(start, stop, step)),
-    "decimal.Decimal": PlainForm(lambda value: {"text": str(value)}, lambda text: Decimal(text)),
-    "fractions.Fraction": PlainForm(
+STANDARD_FORMS: dict[str, Form] = {
+    "builtins.int": (lambda value: {"hex": f"{value:x}"}, lambda hex: int(hex, 16)),
+    "builtins.float": (lambda value: {"text": repr(value)}, lambda text: float(text)),
+    "builtins.complex": (attributes("real", "imag"), complex),
+    "builtins.bytes": (_letters, lambda text: text.encode("latin-1")),
+    "builtins.bytearray": (_letters, lambda text: bytearray(text.encode("latin-1"))),
+    "builtins.range": (attributes("start", "stop", "step"), lambda start, stop, step: range(start, stop, step)),
+    "builtins.slice": (attributes("start", "stop", "step"), lambda start, stop, step: slice(start, stop, step)),
+    "decimal.Decimal": (lambda value: {"text": str(value)}, lambda text: Decimal(text)),
+    "fractions.Fraction": (
         attributes("numerator", "denominator"),
         _fraction,
-        _work_of_fraction,
     ),
-    "datetime.date": PlainForm(attributes("year", "month", "day"), date),
-    "datetime.timedelta": PlainForm(attributes("days", "seconds", "microseconds"), timedelta),
-    "datetime.datetime": PlainForm(_moment_parts, functools.partial(_moment, datetime)),
-    "datetime.time": PlainForm(_moment_parts, functools.partial(_moment, time)),
-    "datetime.timezone": PlainForm(
-        lambda value: {"offset": value.utcoffset(None), "name": value.tzname(None)}, _timezone
-    ),
-    "zoneinfo.ZoneInfo": PlainForm(attributes("key"), _zone),
-    "numpy.Generator": PlainForm(_generator_parts, _generator, _work_of_generator),
-    "numpy.RandomState": PlainForm(_random_state_parts, _random_state),
+    "datetime.date": (attributes("year", "month", "day"), date),
+    "datetime.timedelta": (attributes("days", "seconds", "microseconds"), timedelta),
+    "datetime.datetime": (_moment_parts, functools.partial(_moment, datetime)),
+    "datetime.time": (_moment_parts, functools.partial(_moment, time)),
+    "datetime.timezone": (lambda value: {"offset": value.utcoffset(None), "name": value.tzname(None)}, _timezone),
+    "zoneinfo.ZoneInfo": (attributes("key"), ZoneInfo),
+    "numpy.Generator": (_generator_parts, _generator),
+    "numpy.RandomState": (_random_state_parts, _random_state),
     **{
-        f"numpy.{type(np.dtype(code)).__name__}": PlainForm(_dtype_parts, lambda text: np.dtype(text))
+        f"numpy.{type(np.dtype(code)).__name__}": (_dtype_parts, lambda text: np.dtype(text))
         for code in "?bhilqBHILQefdgFDGSUVMmO"
     },
     **{
-        f"scipy.{form}_{kind}": PlainForm(_sparse_parts, functools.partial(_sparse, f"{form}_{kind}"))
+        f"scipy.{form}_{kind}": (_sparse_parts, functools.partial(_sparse, f"{form}_{kind}"))
         for form in ("csr", "csc", "bsr", "coo")
         for kind in ("array", "matrix")
     },
     **{
-        f"networkx.{kind}": PlainForm(_networkx_parts, functools.partial(_networkx, kind))
+        f"networkx.{kind}": (_networkx_parts, functools.partial(_networkx, kind))
         for kind in ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
     },
-    "igraph.Graph": PlainForm(_igraph_parts, _igraph),
+    "igraph.Graph": (_igraph_parts, _igraph),
 }
 
-FORMS = {**STANDARD_FORMS, **TABLE_FORMS}
+FORMS: dict[str, Form] = {**STANDARD_FORMS, **TABLE_FORMS}
 """The types that are stored as plain parts, by package and name: a closed list."""
+
+WORK: dict[str, Callable[[Parts, int], int]] = {
+    "fractions.Fraction": lambda parts, size: size + size**2 // 1024,  # the greatest common divisor
+    "numpy.Generator": _work_of_generator,
+    "polars.Series": lambda parts, size: size + len(parts["values"]) * _width(parts["dtype"]),  # of missing rows, too
+}
+"""The bytes that making a value visits or takes beside its parts, which may be anything that a file can say."""

@@ -39,13 +39,13 @@ def write(w: Any, value: Any, path: Any) -> Described:
     is_transparent = is_named or dataclasses.is_dataclass(value) or hasattr(value, "get_params")
     if not is_ours and (isinstance(value, type) or not is_transparent):  # attributes do not determine it
         if callable(value):
-            return w.user_code.node(value, path), []
+            return {"is": "function", "name": w.user_code.name(value, path)}, []
         raise SavedModelError(
             f"{path} is a {cls.__module__}.{cls.__qualname__}, which cannot be stored: convert it to numbers, "
             f"strings, arrays, CSR matrices, tables, lists, dicts or sets, or make its class a dataclass"
         )
     state = _stored(w, _state(value), path)
-    bad = _misplaced(cls, state, _demanded(cls))
+    bad = _misplaced(cls, state)
     if bad is not None:
         raise SavedModelError(f"{path} has an attribute {bad!r} in the place of a method or property: remove it")
     names = sorted(state)
@@ -118,9 +118,9 @@ def _state(value: Any) -> dict[str, Any]:
     return {name: one for name, one in state.items() if not isinstance(getattr(type(value), name, None), cached)}
 
 
-def _misplaced(cls: Any, names: Iterable[str], demanded: frozenset[str]) -> str | None:
+def _misplaced(cls: Any, names: Iterable[str]) -> str | None:
     """Return an attribute that no file may set, beside those that every instance has; None if there is none."""
-    return next((name for name in names if name not in demanded and not _may_have(cls, name)), None)
+    return next((name for name in names if name not in _demanded(cls) and not _may_have(cls, name)), None)
 
 
 @functools.lru_cache(1024)
@@ -133,19 +133,12 @@ def _may_have(cls: Any, name: str) -> bool:
     return not name.startswith("__") and (settable or not hasattr(defined, "__get__"))
 
 
-def _read_object(r: Any, node: Any, parts: list[Any]) -> Any:
-    name = node["type"]
-    cls = _class_of(name)
-    if cls is None:
-        raise SavedModelError(f"there is no type {brief(name)} in saved models of this version")
-    return _read(node, parts, cls)
-
-
 def _read(node: Any, parts: list[Any], cls: Any) -> Any:
+    if cls is None:
+        raise SavedModelError(f"there is no type {brief(node['type'])} in saved models of this version")
     attributes = dict(zip(node["names"], parts, strict=True))
-    demanded = _demanded(cls)
-    bad = _misplaced(cls, attributes, demanded)
-    missing = sorted(demanded - attributes.keys())
+    bad = _misplaced(cls, attributes)
+    missing = sorted(_demanded(cls) - attributes.keys())
     if bad is not None:
         raise SavedModelError(f"a {cls.__name__} in the file has an attribute {bad!r}, which cannot be set")
     if missing:
@@ -179,7 +172,7 @@ def _supplied(r: Any, name: Any) -> Any:
 
 
 INSTANCE_READERS = {
-    "object": _read_object,
+    "object": lambda r, node, parts: _read(node, parts, _class_of(node["type"])),
     "own": lambda r, node, parts: _read(node, parts, _supplied(r, node["type"])),
     "function": lambda r, node, parts: _supplied(r, node["name"]),
 }

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from similitude.persistence import instances
 from similitude.persistence.file_format import ArrayReader, ArrayWriter
-from similitude.persistence.forms import FORMS
+from similitude.persistence.forms import FORMS, WORK
 from similitude.persistence.instances import Described
 from similitude.persistence.limits import Budget, Extent, check_hashes, extent_of, extent_of_simple
 from similitude.persistence.user_code import RequiredCode
@@ -82,9 +82,8 @@ def _order(item: Any) -> tuple[str, Any]:
     return kind.__name__, item if kind in (str, int, float, bytes) else digest(item)
 
 
-def _read_container(r: Any, node: Any, parts: list[Any]) -> Any:
-    if node["is"] in ("set", "frozenset"):
-        check_hashes(parts)
+def _read_set(r: Any, node: Any, parts: list[Any]) -> Any:
+    check_hashes(parts)
     return CONTAINERS[node["is"]](parts)
 
 
@@ -104,7 +103,7 @@ def _write_type(w: Any, value: Any, path: Any) -> Described:
     for name, kind in TYPES.items():
         if kind is value:
             return {"is": "type", "name": name}, []
-    return w.user_code.node(value, path), []
+    return {"is": "function", "name": w.user_code.name(value, path)}, []
 
 
 def _write_array(w: Any, value: np.ndarray, path: Any) -> Described:
@@ -130,10 +129,7 @@ def _write_converted(w: Any, value: Any, path: Any) -> Described:
 
 
 def _read_objects(r: Any, node: Any, parts: list[Any]) -> np.ndarray:
-    flat = np.empty(len(parts), object)
-    for i, item in enumerate(parts):
-        flat[i] = item
-    return flat.reshape(node["shape"])
+    return np.fromiter(parts, object, len(parts)).reshape(node["shape"])
 
 
 def _read_texts(r: Any, node: Any, parts: list[Any]) -> np.ndarray:
@@ -153,8 +149,11 @@ WRITERS = {
     "torch.Tensor": _write_converted,
 }
 
-CONTAINER_READERS = {
-    **dict.fromkeys(CONTAINERS, _read_container),
+READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {
+    "list": lambda r, node, parts: list(parts),
+    "tuple": lambda r, node, parts: tuple(parts),
+    "set": _read_set,
+    "frozenset": _read_set,
     "dict": _read_dict,
     "packed": _read_packed,
     "type": lambda r, node, parts: TYPES[node["name"]],
@@ -162,27 +161,23 @@ CONTAINER_READERS = {
     "objects": _read_objects,
     "texts": _read_texts,
     "scalar": lambda r, node, parts: r.arrays.take({**node, "shape": ()})[()],
+    **instances.INSTANCE_READERS,
 }
-
-READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {**CONTAINER_READERS, **instances.INSTANCE_READERS}
 """How nodes are read, by their kind."""
 
 OF_JSON = frozenset((NoneType, bool, int, float, str))
 
 
-class Place(NamedTuple):
-    """Where a value is in the model, written out only in messages: ``model.similarity_.k``."""
-
-    outer: Place | None
-    last: str
+class Place(tuple[Any, str]):
+    """Where a value is in the model, as an outer place and a name, written out in messages: ``model.similarity_.k``."""
 
     def __str__(self) -> str:
-        names = []
-        place: Place | None = self
+        names: list[str] = []
+        place: Any = self
         while place is not None:
-            names.append(place.last)
-            place = place.outer
-        return "".join(reversed(names))
+            place, name = place
+            names.insert(0, name)
+        return "".join(names)
 
 
 class Account:
@@ -208,20 +203,18 @@ class Account:
                     parts.append(one)
                     extents.append(extent_of(one))
                 else:
-                    place = self._place(one)
+                    if type(one) is not list:
+                        raise SavedModelError("a value is neither simple nor a reference")
+                    (place,) = one
+                    if type(place) is not int or not 0 <= place < len(self._values):
+                        raise SavedModelError("a reference points to a later node, or to none")
                     parts.append(self._values[place])
                     extents.append(self._extents[place])
-        self._budget.pay_for(node, parts, extents, FORMS.get(kind))
+        work = None
+        if kind in FORMS:
+            work = WORK.get(kind, lambda parts, size: size)
+        self._budget.pay_for(node, parts, extents, work)
         return parts, extents
-
-    def _place(self, reference: Any) -> int:
-        """Return the number of the node that a reference ``[i]`` points to."""
-        if type(reference) is not list:
-            raise SavedModelError("a value is neither simple nor a reference")
-        (place,) = reference
-        if type(place) is not int or not 0 <= place < len(self._values):
-            raise SavedModelError("a reference points to a later node, or to none")
-        return place
 
 
 class ModelWriter(Account):
@@ -246,7 +239,7 @@ class ModelWriter(Account):
 
     def _write(self, model: Any) -> None:
         """Write the nodes of a model, those of its parts first, with a stack instead of recursion."""
-        pending: list[tuple[Any, Place]] = [(model, Place(None, "model"))]
+        pending: list[tuple[Any, Place]] = [(model, Place((None, "model")))]
         described: dict[int, Described] = {}
         while pending:
             value, place = pending[-1]
@@ -258,7 +251,7 @@ class ModelWriter(Account):
                 continue
             described[key] = self._describe(value, place)
             parts = described[key][1]
-            inner = [(part, Place(place, last)) for last, part in parts if not is_simple(part)]
+            inner = [(part, Place((place, last))) for last, part in parts if not is_simple(part)]
             for part, where in inner:
                 if _identity(part) in described:
                     raise SavedModelError(f"{where} leads back to itself: a {type(part).__name__} that contains itself")
@@ -284,7 +277,7 @@ class ModelWriter(Account):
             return WRITERS[key](self, value, place)
         if key in FORMS:
             try:
-                parts = FORMS[key].parts(value)
+                parts = FORMS[key][0](value)
             except SavedModelError as error:
                 raise SavedModelError(f"{place} {error}") from error
             return {"is": key, "names": list(parts)}, [(f".{name}", part) for name, part in parts.items()]
@@ -335,6 +328,6 @@ class ModelReader(Account):
         if kind in READERS:
             value = READERS[kind](self, node, parts)
         else:
-            value = FORMS[kind].make(**dict(zip(node["names"], parts, strict=True)))
+            value = FORMS[kind][1](**dict(zip(node["names"], parts, strict=True)))
         self._values.append(value)
         self._extents.append(extent_of(value, extents))

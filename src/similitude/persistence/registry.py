@@ -6,9 +6,8 @@ A class is stored by its name and looked up here; a file never says what to impo
 from __future__ import annotations
 
 TABLE = """
-data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
-data.datasets.toy_similarities: FewObjects
+data.datasets.toy_problems: Atoms FewObjects LowerBound
 estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityMultilabelClassifier
     SimilarityOrdinalClassifier SimilarityRegressor
 fitting: BlendInfluence Cascade CascadeInfluence ClassCalibration ErrorCalibration GroupInfluence LandmarkCurve

@@ -79,10 +79,6 @@ class RequiredCode:
         self.needed: list[Needed] = []
         self.given: dict[str, Any] = {}
 
-    def node(self, value: Any, path: Any) -> dict[str, Any]:
-        """Return the node of a function or class."""
-        return {"is": "function", "name": self.name(value, path)}
-
     def name(self, value: Any, path: Any) -> str:
         """Return the name under which to pass it to ``load``: its own, numbered where several share it."""
         kind = "class" if isinstance(value, type) else "function"
@@ -116,7 +112,14 @@ def supplied_code(listed: Any, given: Mapping[str, Any] | None, their_version: A
         raise SavedModelError(f"the model needs {'; '.join(map(str, missing))}: load(path, functions={{{example}}})")
     comparable = their_version == fingerprint_version()
     for one in needed:
-        _check(one, given[one.name], comparable)
+        code = given[one.name]
+        if (one.kind == "class") != isinstance(code, type) or not callable(code):
+            raise SavedModelError(f"functions[{one.name!r}] must be a {one.kind}, got {brief(code)}")
+        if comparable and fingerprint(code) != one.fingerprint:
+            raise SavedModelError(
+                f"{one.name!r} is not the {one.kind} that the model was saved with (at {one.place}): its code, its "
+                f"defaults or its closure differ"
+            )
     if needed and not comparable:
         names = ", ".join(one.name for one in needed)
         warnings.warn(
@@ -130,18 +133,8 @@ def read_needed(listed: Any) -> tuple[Needed, ...]:
     """Return the functions and classes that a manifest lists."""
     try:
         read = tuple(Needed(**one) for one in listed)
-    except TypeError as error:
-        raise SavedModelError("the list of functions in the file cannot be read") from error
-    if any(not isinstance(part, str) for one in read for part in (one.name, one.kind, one.fingerprint, one.place)):
-        raise SavedModelError("the list of functions in the file cannot be read")
-    return read
-
-
-def _check(needed: Needed, given: Any, comparable: bool) -> None:
-    if (needed.kind == "class") != isinstance(given, type) or not callable(given):
-        raise SavedModelError(f"functions[{needed.name!r}] must be a {needed.kind}, got {brief(given)}")
-    if comparable and fingerprint(given) != needed.fingerprint:
-        raise SavedModelError(
-            f"{needed.name!r} is not the {needed.kind} that the model was saved with (at {needed.place}): its code, "
-            f"its defaults or its closure differ"
-        )
+        if all(isinstance(part, str) for one in listed for part in one.values()):
+            return read
+    except TypeError:
+        pass
+    raise SavedModelError("the list of functions in the file cannot be read")

@@ -251,8 +251,13 @@ def _rounded(value: float, digits: int, towards: str) -> str:
 
 
 def number_of(n: int, noun: str) -> str:
-    """Return a number with a noun."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
+    """Return a number with a noun.
+
+    >>> number_of(1, "row"), number_of(1200, "row"), number_of(2, "class")
+    ('1 row', '1,200 rows', '2 classes')
+    """
+    several = {"class": "classes"}.get(noun, f"{noun}s")
+    return f"{n:,} {noun if n == 1 else several}"
 
 
 def plain(value: Any, *, finite: bool = False) -> Any:

@@ -31,11 +31,31 @@ of the theory can be computed exactly.
 | `atoms` | `Atoms` | orthonormal objects: hard for landmarks |
 """
 
-from similitude.data.datasets.dataset import Dataset
-from similitude.data.datasets.hard_for_maps import Atoms, LowerBound, atoms, lower_bound
-from similitude.data.datasets.real_data import Paper, adult, iris, messages, molecules, papers, path, promoters, vowels
-from similitude.data.datasets.toy_points import beyond_two, rings
-from similitude.data.datasets.toy_similarities import FewObjects, figure_3_1, two_groups, two_points, unbalanced
+from similitude.data.datasets.real_data import (
+    Dataset,
+    Paper,
+    adult,
+    iris,
+    messages,
+    molecules,
+    papers,
+    path,
+    promoters,
+    vowels,
+)
+from similitude.data.datasets.toy_problems import (
+    Atoms,
+    FewObjects,
+    LowerBound,
+    atoms,
+    beyond_two,
+    figure_3_1,
+    lower_bound,
+    rings,
+    two_groups,
+    two_points,
+    unbalanced,
+)
 
 __all__ = [
     "Atoms",

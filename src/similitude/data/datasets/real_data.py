@@ -1,92 +1,86 @@
-"""The real data sets, read from the files in this folder."""
+"""Dataset, and the real data sets, read from the files in this folder."""
 
 from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from similitude.data.datasets.dataset import Dataset
-from similitude.support import check_choice, missing_extra
+from similitude.support import card, check_choice, facts, missing_extra, paragraph
+
+GENERATED = "none needed: the data are generated"
+"""The license of a generated data set."""
 
 
-class _About(NamedTuple):
-    file: str
-    kind: str
-    license: str
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Objects, their labels and a description; ``X, y = iris()`` unpacks the first two.
+
+    Attributes
+    ----------
+    objects : array, list or data frame
+        In the form in which similarities take them.
+    labels : array
+        One label per object.
+    description : str
+        What the objects and the labels mean.
+    name : str
+        The name of the function that returned this.
+    kind : str
+        vectors, strings, graphs, series, sets, table, or similarities (a square matrix, for ``"precomputed"``).
+    source : str
+        The authors of the data, and where they are published.
+    license : str
+        The license of the data.
+
+    Examples
+    --------
+    >>> from similitude.datasets import promoters
+    >>> print(promoters())
+    promoters (strings): 106 objects, labels + (53), - (53)
+    Sequences of 57 letters of the DNA of the bacterium E. coli: is each the promoter of a gene, where reading starts?
+    Source: C. Harley, R. Reynolds, M. Noordewier (1990), Molecular Biology (Promoter Gene Sequences), UCI Machine
+    Learning Repository, https://doi.org/10.24432/C5S01D; names left out, order changed
+    License: CC BY 4.0
+    """
+
+    objects: Any
+    labels: np.ndarray
     description: str
+    name: str
+    kind: str
     source: str
+    license: str
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.objects, self.labels))
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self._summary()}>"
+
+    def __str__(self) -> str:
+        return f"{self._summary()}\n{self.description}\nSource: {self.source}\nLicense: {self.license}"
+
+    def _repr_html_(self) -> str:
+        about = facts([("source", self.source), ("license", self.license)])
+        return card(self._summary(), paragraph(self.description), about)
+
+    def _summary(self) -> str:
+        values, counts = np.unique(self.labels, return_counts=True)
+        labels = ", ".join(f"{value} ({count})" for value, count in zip(values, counts, strict=True))
+        return f"{self.name} ({self.kind}): {len(self.labels)} objects, labels {labels}"
 
 
-_CC_BY = "CC BY 4.0"
-_CC0 = "CC0 1.0"
-_UCI = "UCI Machine Learning Repository"
+CC_BY = "CC BY 4.0"
+CC0 = "CC0 1.0"
+UCI = "UCI Machine Learning Repository"
 
-_ABOUT = {
-    "adult": _About(
-        "adult.csv",
-        "table",
-        _CC_BY,
-        "People of the census of 1994 in the United States, with numbers, categories and missing values: did each "
-        "earn more than 50,000 dollars a year?",
-        f"B. Becker, R. Kohavi (1996), Adult, {_UCI}, https://doi.org/10.24432/C5XW20; the first 1,000 rows, columns "
-        "named with _ for -",
-    ),
-    "iris": _About(
-        "iris.csv",
-        "vectors",
-        _CC_BY,
-        "Sepal length, sepal width, petal length and petal width of iris flowers, in centimeters: which species?",
-        f"R. A. Fisher (1936), Iris, {_UCI}, https://doi.org/10.24432/C56C76; samples 35 and 38 as printed in Fisher's "
-        "paper",
-    ),
-    "messages": _About(
-        "messages.csv",
-        "strings",
-        _CC_BY,
-        "Text messages of mobile phones in English: spam, or wanted (ham)?",
-        f"T. Almeida, J. Hidalgo (2011), SMS Spam Collection, {_UCI}, https://doi.org/10.24432/C5CC84; the first 693 "
-        "ham and 107 spam without repeats and without coarse words",
-    ),
-    "molecules": _About(
-        "molecules.jsonl",
-        "graphs",
-        _CC0,
-        "Common organic molecules as graphs of atoms and bonds, without hydrogen: does more than 10 g dissolve in a "
-        "liter of water at 25 °C? (Clear cases only.)",
-        "written for this package from general chemical knowledge; facts are not subject to copyright",
-    ),
-    "papers": _About(
-        "papers.jsonl",
-        "sets",
-        _CC0,
-        "Papers on learning with kernels and similarity functions, with their authors and keywords: which topic? "
-        "(Keywords and topics are ours.)",
-        "compiled for this package",
-    ),
-    "promoters": _About(
-        "promoters.csv",
-        "strings",
-        _CC_BY,
-        "Sequences of 57 letters of the DNA of the bacterium E. coli: is each the promoter of a gene, where reading "
-        "starts?",
-        f"C. Harley, R. Reynolds, M. Noordewier (1990), Molecular Biology (Promoter Gene Sequences), {_UCI}, "
-        "https://doi.org/10.24432/C5S01D; names left out, order changed",
-    ),
-    "vowels": _About(
-        "vowels.ts",
-        "series",
-        _CC_BY,
-        "Nine men say the Japanese vowels a and e in succession; 12 cepstrum coefficients every 6.4 milliseconds: "
-        "who speaks?",
-        f"M. Kudo, J. Toyama, M. Shimbo (1999), Japanese Vowels, {_UCI}, https://doi.org/10.24432/C5NS47; 16 training "
-        "utterances of each speaker, 3 decimals, speakers renamed",
-    ),
-}
+FILES = ("adult.csv", "iris.csv", "messages.csv", "molecules.jsonl", "papers.jsonl", "promoters.csv", "vowels.ts")
 
 
 def path(name: str) -> Path:
@@ -102,8 +96,9 @@ def path(name: str) -> Path:
     >>> path("promoters").name
     'promoters.csv'
     """
-    check_choice("name", name, _ABOUT)
-    return Path(__file__).with_name(_ABOUT[name].file)
+    files = {file.partition(".")[0]: file for file in FILES}
+    check_choice("name", name, files)
+    return Path(__file__).with_name(files[name])
 
 
 def iris() -> Dataset:
@@ -124,7 +119,16 @@ def iris() -> Dataset:
     rows = _csv_rows("iris")
     columns = ("sepal_length", "sepal_width", "petal_length", "petal_width")
     X = np.array([[float(row[column]) for column in columns] for row in rows])
-    return _dataset("iris", X, [row["species"] for row in rows])
+    return Dataset(
+        X,
+        np.array([row["species"] for row in rows]),
+        "Sepal length, sepal width, petal length and petal width of iris flowers, in centimeters: which species?",
+        "iris",
+        "vectors",
+        f"R. A. Fisher (1936), Iris, {UCI}, https://doi.org/10.24432/C56C76; samples 35 and 38 as printed in Fisher's "
+        "paper",
+        CC_BY,
+    )
 
 
 def promoters() -> Dataset:
@@ -143,7 +147,17 @@ def promoters() -> Dataset:
     (106, 'gccttctccaaa', '+')
     """
     rows = _csv_rows("promoters")
-    return _dataset("promoters", [row["sequence"] for row in rows], [row["label"] for row in rows])
+    return Dataset(
+        [row["sequence"] for row in rows],
+        np.array([row["label"] for row in rows]),
+        "Sequences of 57 letters of the DNA of the bacterium E. coli: is each the promoter of a gene, where reading "
+        "starts?",
+        "promoters",
+        "strings",
+        f"C. Harley, R. Reynolds, M. Noordewier (1990), Molecular Biology (Promoter Gene Sequences), {UCI}, "
+        "https://doi.org/10.24432/C5S01D; names left out, order changed",
+        CC_BY,
+    )
 
 
 def messages() -> Dataset:
@@ -162,7 +176,16 @@ def messages() -> Dataset:
     ('Ok lar... Joking wif u oni...', 'ham')
     """
     rows = _csv_rows("messages")
-    return _dataset("messages", [row["text"] for row in rows], [row["label"] for row in rows])
+    return Dataset(
+        [row["text"] for row in rows],
+        np.array([row["label"] for row in rows]),
+        "Text messages of mobile phones in English: spam, or wanted (ham)?",
+        "messages",
+        "strings",
+        f"T. Almeida, J. Hidalgo (2011), SMS Spam Collection, {UCI}, https://doi.org/10.24432/C5CC84; the first 693 "
+        "ham and 107 spam without repeats and without coarse words",
+        CC_BY,
+    )
 
 
 def adult() -> Dataset:
@@ -185,7 +208,17 @@ def adult() -> Dataset:
     except ImportError:
         raise missing_extra("cli", "the data set adult, a pandas data frame,") from None
     table = pandas.read_csv(path("adult"), keep_default_na=False, na_values=[""])
-    return _dataset("adult", table.drop(columns="income"), table["income"].tolist())
+    return Dataset(
+        table.drop(columns="income"),
+        np.array(table["income"].tolist()),
+        "People of the census of 1994 in the United States, with numbers, categories and missing values: did each "
+        "earn more than 50,000 dollars a year?",
+        "adult",
+        "table",
+        f"B. Becker, R. Kohavi (1996), Adult, {UCI}, https://doi.org/10.24432/C5XW20; the first 1,000 rows, columns "
+        "named with _ for -",
+        CC_BY,
+    )
 
 
 def vowels() -> Dataset:
@@ -206,7 +239,17 @@ def vowels() -> Dataset:
     lines = path("vowels").read_text(encoding="utf-8").splitlines()
     parts = [line.split(":") for line in lines if not line.startswith("@")]
     X = [np.array([channel.split(",") for channel in channels], dtype=float).T.copy() for *channels, _ in parts]
-    return _dataset("vowels", X, [speaker for *_, speaker in parts])
+    return Dataset(
+        X,
+        np.array([speaker for *_, speaker in parts]),
+        "Nine men say the Japanese vowels a and e in succession; 12 cepstrum coefficients every 6.4 milliseconds: "
+        "who speaks?",
+        "vowels",
+        "series",
+        f"M. Kudo, J. Toyama, M. Shimbo (1999), Japanese Vowels, {UCI}, https://doi.org/10.24432/C5NS47; 16 training "
+        "utterances of each speaker, 3 decimals, speakers renamed",
+        CC_BY,
+    )
 
 
 def molecules() -> Dataset:
@@ -227,7 +270,16 @@ def molecules() -> Dataset:
     """
     lines = _json_lines("molecules")
     X = [([tuple(ends) for ends in line["edges"]], line["labels"], line["edge_labels"]) for line in lines]
-    return _dataset("molecules", X, [line["label"] for line in lines])
+    return Dataset(
+        X,
+        np.array([line["label"] for line in lines]),
+        "Common organic molecules as graphs of atoms and bonds, without hydrogen: does more than 10 g dissolve in a "
+        "liter of water at 25 °C? (Clear cases only.)",
+        "molecules",
+        "graphs",
+        "written for this package from general chemical knowledge; facts are not subject to copyright",
+        CC0,
+    )
 
 
 @dataclass(frozen=True)
@@ -285,12 +337,16 @@ def papers() -> Dataset:
     """
     lines = _json_lines("papers")
     X = [Paper(x["title"], frozenset(x["authors"]), frozenset(x["keywords"]), x["year"]) for x in lines]
-    return _dataset("papers", X, [line["topic"] for line in lines])
-
-
-def _dataset(name: str, objects: Any, labels: list[str]) -> Dataset:
-    about = _ABOUT[name]
-    return Dataset(objects, np.array(labels), about.description, name, about.kind, about.source, about.license)
+    return Dataset(
+        X,
+        np.array([line["topic"] for line in lines]),
+        "Papers on learning with kernels and similarity functions, with their authors and keywords: which topic? "
+        "(Keywords and topics are ours.)",
+        "papers",
+        "sets",
+        "compiled for this package",
+        CC0,
+    )
 
 
 def _csv_rows(name: str) -> list[dict[str, str]]:

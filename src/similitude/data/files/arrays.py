@@ -10,11 +10,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from similitude.compute import LARGEST_EXACT
+from similitude.compute import LARGEST_EXACT, count
 from similitude.data.files.file_errors import listed, unknown_column
 from similitude.data.files.schema import Data, Request, Schema
 from similitude.data.files.text_files import lines
-from similitude.data.limits import LARGEST_INDEX, ROWS_OF_ANY, ROWS_PER_VALUE
+from similitude.data.limits import ROWS_OF_ANY, ROWS_PER_VALUE
 from similitude.support import FileError, brief
 
 SPARSE_KEYS = ("data", "indices", "indptr", "shape")
@@ -28,8 +28,11 @@ def read_npz(stream: BinaryIO, request: Request, label_optional: bool, default: 
     stream.seek(0)
     try:
         with np.load(stream, allow_pickle=False) as arrays:
+            wanted = request.object
+            if wanted is None and (default in arrays or f"{default}_{SPARSE_KEYS[0]}" in arrays):
+                wanted = default
             label = _label_name(arrays, request.label, label_optional)
-            name, objects = _objects(arrays, request.object or _if_present(arrays, default), label)
+            name, objects = _objects(arrays, wanted, label)
             labels = None if label is None else _labels(label, _array(arrays, label))
     except (FileError, MemoryError):
         raise
@@ -37,19 +40,10 @@ def read_npz(stream: BinaryIO, request: Request, label_optional: bool, default: 
         if "allow_pickle" in str(error):
             raise FileError("an array holds Python objects (pickle): these are never loaded") from None
         raise FileError(f"truncated, damaged or not an npz file: {brief(str(error))}") from None
-    kind, note = _kind(name, objects)
-    if labels is not None and len(labels) != objects.shape[0]:
-        raise FileError(f"there are {objects.shape[0]} objects in {name!r} and {len(labels)} labels in {label!r}")
-    return Data(_converted(kind, objects), labels, Schema(kind, label, object=name), (note,))
-
-
-def _converted(kind: str, objects: Any) -> Any:
-    """Return an array in the form in which similarities take this kind of object."""
-    if kind == "strings":
-        return objects.tolist()
-    if kind == "series":
-        return list(_floating(objects))
-    return objects if hasattr(objects, "indptr") else _floating(objects)
+    kind, objects, note = _as_kind(name, objects)
+    if labels is not None and len(labels) != count(objects):
+        raise FileError(f"there are {count(objects)} objects in {name!r} and {len(labels)} labels in {label!r}")
+    return Data(objects, labels, Schema(kind, label, object=name), (note,))
 
 
 def _label_name(arrays: Mapping[str, Any], wanted: str | None, label_optional: bool) -> str | None:
@@ -58,10 +52,6 @@ def _label_name(arrays: Mapping[str, Any], wanted: str | None, label_optional: b
     if wanted not in arrays:
         raise unknown_column(wanted, arrays, "array")
     return wanted
-
-
-def _if_present(arrays: Mapping[str, Any], name: str | None) -> str | None:
-    return name if name in arrays or f"{name}_{SPARSE_KEYS[0]}" in arrays else None
 
 
 def _objects(arrays: Mapping[str, Any], wanted: str | None, label: str | None) -> tuple[str, Any]:
@@ -113,28 +103,30 @@ def _labels(name: str, values: np.ndarray) -> np.ndarray:
         values = np.char.decode(values, "utf-8")
     if values.ndim != 1 or values.dtype.kind not in "biufU":
         raise FileError(f"the labels {name!r} are an array of shape {values.shape} of {values.dtype}: one value each")
-    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+    missing = values != values  # NaN
     if missing.any():
         raise FileError(f"the label {name!r} is missing in row {int(np.argmax(missing))}, in {missing.sum()} in all")
     return values
 
 
-def _kind(name: str, values: Any) -> tuple[str, str]:
+def _as_kind(name: str, values: Any) -> tuple[str, Any, str]:
+    """Return the kind of objects in an array, the objects as similarities take them, and a note."""
     if hasattr(values, "indptr"):
-        return "vectors", f"sparse vectors of {values.shape[1]} numbers"
+        return "vectors", values, f"sparse vectors of {values.shape[1]} numbers"
     if values.dtype.kind == "U" and values.ndim == 1:
-        return "strings", f"array {name!r} as strings"
+        return "strings", values.tolist(), f"array {name!r} as strings"
     if values.dtype.kind not in "biuf" or values.ndim not in (2, 3) or 0 in values.shape:
         raise FileError(
             f"the array {name!r} has shape {values.shape} and type {values.dtype}: numbers of shape (n, d) are "
             f"vectors, (n, time, channel) series, and text of shape (n,) strings"
         )
-    if values.dtype.kind == "f" and np.isnan(values).any():
+    values = _floating(values)
+    if np.isnan(values).any():
         row = int(np.argmax(np.isnan(values).reshape(len(values), -1).any(axis=1)))
         raise FileError(f"the array {name!r} has a missing value (NaN) in row {row}: fill the gap")
     if values.ndim == 2:
-        return "vectors", f"array {name!r} as vectors of {values.shape[1]} numbers"
-    return "series", f"array {name!r} as series of {values.shape[1]} times and {values.shape[2]} channels"
+        return "vectors", values, f"array {name!r} as vectors of {values.shape[1]} numbers"
+    return "series", list(values), f"array {name!r} as series of {values.shape[1]} times and {values.shape[2]} channels"
 
 
 def read_svmlight(stream: BinaryIO, schema: Schema | None) -> Data:
@@ -152,7 +144,7 @@ def read_svmlight(stream: BinaryIO, schema: Schema | None) -> Data:
     if not len(y):
         raise FileError("there are no objects")
     known = None if schema is None else schema.setting("first_index")
-    smallest = int(found.indices.min(initial=LARGEST_INDEX))
+    smallest = int(found.indices.min(initial=2**31 - 2))  # SciPy holds no larger one in 32 bits
     first = int(known) if known in ("0", "1") else int(smallest > 0)
     if smallest < first:
         raise FileError("an index is 0, and in the file before indices began at 1")

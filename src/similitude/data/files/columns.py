@@ -37,12 +37,6 @@ GAP_MARKS = ("-", "--", "?", "\u2013", "\u2014", "\u2212")
 UNKNOWN_NUMBERS = frozenset((*MISSING, *GAP_MARKS))
 """Texts that are missing values in a column of numbers: those of pandas, a dash, and a question mark."""
 
-LONG_INTEGER = r"^\s*[-+]?[0-9]{16,}\s*$"
-"""A text that is an integer which a floating point number may not hold."""
-
-PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})([.,][0-9]*)?([eE][-+]?[0-9]+)?")
-"""A number that is neither a code nor longer than floating point numbers hold, with either decimal mark."""
-
 CODE = "^0[0-9]"
 """The beginning of a text that is a code of digits rather than a number."""
 
@@ -50,15 +44,6 @@ FILL_OR_DROP = ": fill it, or leave such rows out (unlabeled='drop')"
 """What to do about rows without a label, where labels are needed."""
 
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
-
-TEXT_TYPES = (pa.string(), pa.large_string())
-"""The Arrow types of texts."""
-
-LIST_TYPES = {"integer": "numbers", "number": "numbers", "numbers": "channels", "missing": "items", "text": "items"}
-"""The type of a column of lists by the type of their items."""
-
-ARROW_TYPES = {"integer": "double", "number": "double", "boolean": "bool", "text": "string"}
-"""The Arrow type of a column without values, by its type in an earlier batch or file."""
 
 GROUP_MARK = {".": ",", ",": "."}
 """The mark that separates thousands, by the decimal mark."""
@@ -79,17 +64,14 @@ NUMBER_WITH_UNIT = re.compile(
 """A number with a currency before it, or with a percent sign, a currency or another unit after it."""
 
 
-def _pattern(decimal: str) -> str:
-    """Return the pattern of a number with this decimal mark, perhaps with thousands separators of one kind."""
-    mark, group = (re.escape(one) for one in (decimal, GROUP_MARK[decimal]))
-    grouped = "|".join(f"(?:{one}[0-9]{{3}})+" for one in (group, *GROUPS))
-    indian = "|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}" if decimal == "." else ""
-    whole = f"[0-9]+|[1-9][0-9]{{0,2}}(?:{grouped}){indian}"
-    return f"(?:[-+{MINUS}]?(?:(?:{whole})(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][-+]?[0-9]+)?)"
+NUMBER_PATTERNS = {}
+"""Patterns of numbers by their decimal mark, perhaps with thousands separators of one kind."""
 
-
-NUMBER_PATTERNS = {mark: _pattern(mark) for mark in (".", ",")}
-"""Patterns of numbers by their decimal mark."""
+for _mark, _indian in ((".", "|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"), (",", "")):
+    _grouped = "|".join(f"(?:{re.escape(_one)}[0-9]{{3}})+" for _one in (GROUP_MARK[_mark], *GROUPS))
+    _whole = f"[0-9]+|[1-9][0-9]{{0,2}}(?:{_grouped}){_indian}"
+    _number = f"(?:{_whole})(?:[{_mark}][0-9]*)?|[{_mark}][0-9]+"
+    NUMBER_PATTERNS[_mark] = f"(?:[-+{MINUS}]?(?:{_number})(?:[eE][-+]?[0-9]+)?)"
 
 ANY_NUMBER = re.compile("|".join(NUMBER_PATTERNS.values()))
 """A number with either decimal mark."""
@@ -114,16 +96,14 @@ class Column:
     @property
     def has_gaps(self) -> bool:
         """Whether a cell has no value."""
-        if isinstance(self.cells, list) or self.cells.null_count:
-            return bool(self.missing.any())
-        return self.type == "number" and _has_nan(self.cells)
+        return bool(self.missing.any())
 
     @cached_property
     def ends(self) -> tuple[Any, Any]:
         """The smallest and the largest value; None if there are none, or if Arrow cannot compare them."""
-        if isinstance(self.cells, list) or self.type not in (*NUMERIC, "text", "boolean"):
+        if self.type not in (*NUMERIC, "text", "boolean") or self.cells.type == pa.float16():
             return None, None
-        if hasattr(self.cells, "dictionary") or self.cells.type == pa.float16():
+        if hasattr(self.cells, "dictionary"):
             return None, None
         found = pc.min_max(self.cells)
         return found["min"].as_py(), found["max"].as_py()
@@ -131,8 +111,10 @@ class Column:
     def cell(self, row: int) -> Any:
         """Return one cell as a Python object; a time that Python cannot hold as the number that stands for it."""
         value = self.cells[row]
+        if isinstance(self.cells, list):
+            return value
         try:
-            return value.as_py() if hasattr(value, "as_py") else value
+            return value.as_py()
         except (OverflowError, ValueError):
             return value.value
 
@@ -142,18 +124,13 @@ class Column:
 
 
 def parsed(cells: Any) -> Column:
-    """Return a column of text as numbers, or as booleans, if every cell is one; empty cells are missing.
-
-    Cells of a workbook may be numbers already.
-    """
+    """Return a column of text as numbers, or booleans, if every cell is one; workbooks may have numbers already."""
     if not is_text(cells):
         return typed(cells)
-    first = cells.slice(0, 20).to_pylist()
-    known = {*first} - UNKNOWN_NUMBERS - {None}
-    if not known or all(map(may_be_number, known)):
-        numbers = as_numbers(cells)
-        if numbers is not None:
-            return numbers
+    numbers = as_numbers(cells)
+    if numbers is not None:
+        return numbers
+    known = {*cells.slice(0, 20).to_pylist()} - UNKNOWN_NUMBERS
     texts = empty_as_missing(cells)
     if not {*map(str.strip, known)} - UNKNOWN_NUMBERS:
         unknown = are_words(pc.utf8_trim_whitespace(texts), ("", *UNKNOWN_NUMBERS))
@@ -174,7 +151,12 @@ def are_words(cells: Any, words: Iterable[str]) -> Any:
 
 def is_text(cells: Any) -> bool:
     """Tell whether cells are an Arrow array of texts."""
-    return not isinstance(cells, list) and cells.type in TEXT_TYPES
+    return not isinstance(cells, list) and cells.type in (pa.string(), pa.large_string())
+
+
+def as_texts(cells: Any) -> Any:
+    """Return a column as it is in a text file; a workbook may have numbers."""
+    return cells if is_text(cells) else cells.cast("string")
 
 
 def trimmed_texts(cells: Any) -> Any:
@@ -191,7 +173,9 @@ def blank_around(cells: Any) -> str | None:
 def empty_as_missing(cells: Any) -> Any:
     """Return a column of text in which empty cells are missing."""
     empty = pc.equal(cells, "")
-    return pc.if_else(empty, pa.scalar(None, cells.type), cells) if pc.any(empty).as_py() else cells
+    if not pc.any(empty).as_py():
+        return cells
+    return pc.if_else(empty, pa.scalar(None, cells.type), cells)
 
 
 def as_numbers(cells: Any) -> Column | None:
@@ -199,9 +183,10 @@ def as_numbers(cells: Any) -> Column | None:
     first = cells.slice(0, 20).to_pylist()
     if not all(map(may_be_number, first)):
         return None
-    plain = _cast_to_numbers(cells, first) if all(may_be_number(one, ()) for one in first) else None
-    if plain is not None and (plain.type == "integer" or not _has_nan(plain.cells)):  # "nan" is a missing value
-        return plain
+    if all(may_be_number(one, ()) for one in first):
+        plain = _cast_to_numbers(cells, first)
+        if plain is not None and not plain.has_gaps:  # "nan" is a missing value
+            return plain
     trimmed = pc.utf8_trim_whitespace(cells)
     known = pc.if_else(are_words(trimmed, UNKNOWN_NUMBERS), pa.scalar(None, trimmed.type), trimmed)
     if known.null_count == len(known):
@@ -222,10 +207,6 @@ def _cast_to_numbers(cells: Any, first: Sequence[str | None]) -> Column | None:
         is_hexadecimal = name == "integer" and pc.any(pc.match_substring(cells, "x", ignore_case=True)).as_py()
         return None if is_hexadecimal else Column(name, found)
     return None
-
-
-def _has_nan(cells: Any) -> bool:
-    return bool(pc.any(pc.is_nan(cells)).as_py())
 
 
 def may_be_number(value: str, missing_words: Collection[str] = UNKNOWN_NUMBERS) -> bool:
@@ -267,17 +248,19 @@ def _valid_for_pandas(cells: Any) -> Any:
 def _type_of_arrow(stored: Any) -> str:
     types = pa.types
     if types.is_dictionary(stored):
-        return "text" if _type_of_arrow(stored.value_type) == "text" else "other"
+        return {"text": "text"}.get(_type_of_arrow(stored.value_type), "other")
     if types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored):
-        return LIST_TYPES.get(_type_of_arrow(stored.value_type), "other")
+        of_items = dict.fromkeys(("integer", "number"), "numbers") | dict.fromkeys(("missing", "text"), "items")
+        return {**of_items, "numbers": "channels"}.get(_type_of_arrow(stored.value_type), "other")
     if types.is_struct(stored) and stored.get_field_index("edges") >= 0:
         return "graph"
     tests = {
         "integer": types.is_integer, "number": types.is_floating, "boolean": types.is_boolean, "text": types.is_string,
         "time": types.is_temporal, "missing": types.is_null,
     }  # fmt: skip
-    found = next((name for name, holds in tests.items() if holds(stored)), "other")
-    return "text" if types.is_large_string(stored) else found
+    if types.is_large_string(stored):
+        return "text"
+    return next((name for name, holds in tests.items() if holds(stored)), "other")
 
 
 def _type_of_objects(cells: list[Any]) -> str:
@@ -286,17 +269,17 @@ def _type_of_objects(cells: list[Any]) -> str:
         return "missing"
     if all(isinstance(cell, dict) and "edges" in cell for cell in known):
         return "graph"
-    return "items" if all(isinstance(cell, list) for cell in known) else "mixed"
+    if all(isinstance(cell, list) for cell in known):
+        return "items"
+    return "mixed"
 
 
 def as_type(name: str, cells: Any, expected: str, in_text_file: bool, first: int) -> Column:
     """Return a column of an expected type, or raise and name the first cell of another type."""
     if not in_text_file:
         column = typed(cells)
-    elif expected == "text" and not is_text(cells):  # numbers of a workbook
-        column = Column("text", cells.cast("string"))
     elif expected == "text":
-        column = Column("text", empty_as_missing(cells))
+        column = Column("text", empty_as_missing(as_texts(cells)))
     else:
         column = parsed(cells)
         if expected in NUMERIC and column.type not in NUMERIC and is_text(cells):
@@ -306,11 +289,16 @@ def as_type(name: str, cells: Any, expected: str, in_text_file: bool, first: int
                 raise wrong_cell(name, first + wrong, cells[wrong].as_py(), problem)
             column = Column("missing", cells)
     if not _is_compatible(column, expected):
-        row = _first_other(column, expected)
+        rows = np.flatnonzero(~column.missing).tolist()
+        if isinstance(column.cells, list):  # of several types
+            numbers = dict.fromkeys(NUMERIC, (int, float))
+            fitting: Any = {"text": str, "boolean": bool, **numbers}.get(expected, ())
+            rows = [row for row in rows if not isinstance(column.cells[row], fitting)] or rows
         problem = f"it holds {COLUMN_TYPES[column.type]}, and held {COLUMN_TYPES[expected]} before"
-        raise wrong_cell(name, first + row, column.cell(row), problem)
-    if column.type == "missing" and expected in ARROW_TYPES:
-        return Column("missing", pa.nulls(len(column.cells), ARROW_TYPES[expected]))
+        raise wrong_cell(name, first + rows[0], column.cell(rows[0]), problem)
+    stored = {"integer": "double", "number": "double", "boolean": "bool", "text": "string"}
+    if column.type == "missing" and expected in stored:
+        return Column("missing", pa.nulls(len(column.cells), stored[expected]))
     if expected == "number" and column.type == "integer":
         return Column("number", as_doubles(column.cells))
     return column
@@ -324,25 +312,10 @@ def _is_compatible(column: Column, expected: str) -> bool:
     return column.type in NUMERIC and expected in NUMERIC
 
 
-def _first_other(column: Column, expected: str) -> int:
-    """Return the first row whose value has another type, in a column of several types."""
-    types: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,)}
-    python = types.get(expected, (int, float) if expected in NUMERIC else None)
-    rows = np.flatnonzero(~column.missing)
-    if isinstance(column.cells, list) and python is not None:
-        rows = np.array([row for row in rows if not isinstance(column.cells[row], python)] or rows)
-    return int(rows[0])
-
-
 def as_matrix(columns: Mapping[str, Column], first: int) -> np.ndarray:
     """Return columns of numbers as the columns of a matrix; raise if a number is missing or not finite."""
-    matrix = np.empty((len(next(iter(columns.values())).cells), len(columns)))
-    cells = [as_doubles(one.cells) if one.type == "boolean" else one.cells for one in columns.values()]
-    at = 0
-    for batch in pa.Table.from_arrays(cells, names=list(columns)).to_batches():  # of which all columns are in the cache
-        for j, column in enumerate(batch.columns):
-            matrix[at : at + len(column), j] = column.to_numpy(zero_copy_only=False)
-        at += batch.num_rows
+    table = pa.Table.from_arrays([as_doubles(one.cells) for one in columns.values()], names=list(columns))
+    matrix = np.concatenate([np.asarray(batch.to_tensor(null_to_nan=True)) for batch in table.to_batches()])
     if not np.isfinite(matrix).all():
         j = int(np.argmin(np.isfinite(matrix).all(axis=0)))
         name, wrong = list(columns.items())[j]
@@ -362,10 +335,7 @@ def as_doubles(cells: Any) -> Any:
 
 
 def is_rounded(column: Column, text: Any) -> bool:
-    """Tell whether integers of a column are too large to be floating point numbers without rounding.
-
-    `text` is the column as it is in a text file, if it is in one: integers beyond 2^63 are numbers by now.
-    """
+    """Tell whether integers are too large to be floats without rounding; `text` is the column in a text file."""
     if column.type == "numbers":
         column = typed(column.cells.flatten())
     if column.type not in NUMERIC or (column.type == "number" and text is None):
@@ -373,26 +343,23 @@ def is_rounded(column: Column, text: Any) -> bool:
     low, high = column.ends
     if low is None or max(-low, high) <= LARGEST_EXACT:
         return False
-    return isinstance(high, int) or bool(pc.any(pc.match_substring_regex(text, LONG_INTEGER)).as_py())
+    return isinstance(high, int) or bool(pc.any(pc.match_substring_regex(text, r"^\s*[-+]?[0-9]{16,}\s*$")).as_py())
 
 
 def as_labels(name: str, column: Column, first: int) -> np.ndarray:
     """Return a column as labels; raise if labels are missing, and name the first row."""
     missing = column.missing
     if missing.any():
-        raise FileError(
-            f"the label {name!r} is missing in row {first + int(np.argmax(missing))}"
-            f"{f' and {missing.sum() - 1} more' if missing.sum() > 1 else ''}{FILL_OR_DROP}"
-        )
+        more = ""
+        if missing.sum() > 1:
+            more = f" and {missing.sum() - 1} more"
+        raise FileError(f"the label {name!r} is missing in row {first + int(np.argmax(missing))}{more}{FILL_OR_DROP}")
     if column.type not in (*NUMERIC, "boolean", "text"):
         raise FileError(f"the label {name!r} holds {COLUMN_TYPES[column.type]}: a label is a text or a number")
     if column.type == "text":
         coded = pc.dictionary_encode(column.cells)
         return np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
     return np.array(column.cells)
-
-
-# Numbers as people write them.
 
 
 def with_plain_numbers(
@@ -404,15 +371,12 @@ def with_plain_numbers(
 ) -> tuple[dict[str, Any], dict[str, Column], str | None, list[str]]:
     """Return cells whose numbers are written as Python writes them, the columns that changed, the mark, and notes.
 
-    `columns` are those that may hold numbers, `given` is the decimal mark that the user gave, and `before` that of an
-    earlier file. The mark is returned if it was given or if numbers show it.
+    `given` is the decimal mark that the user gave, `before` that of an earlier file.
     """
-    plain: dict[str, Any] = {}
-    others: dict[str, Any] = {}
-    for name, column in columns.items():
-        if is_text(cells[name]):
-            (plain if column.type in NUMERIC else others)[name] = cells[name]
-    others = {name: one for name, one in others.items() if _has_digits(one)}
+    texts = {name: cells[name] for name in columns if is_text(cells[name])}
+    plain = {name: one for name, one in texts.items() if columns[name].type in NUMERIC}
+    first = {name: {*one.slice(0, 20).to_pylist()} - UNKNOWN_NUMBERS - {None} for name, one in texts.items()}
+    others = {name: one for name, one in texts.items() if name not in plain and all(map(DIGIT.search, first[name]))}
     if not others and given != "," and separator != ";" and before != ",":
         return dict(cells), {}, given, []
     others, notes = _without_units(others)
@@ -420,18 +384,21 @@ def with_plain_numbers(
     if given is None and (others or (plain and (separator == ";" or before == ","))):
         mark, doubt = _decimal_mark(others, plain, separator, before)
         notes += doubt
-        if mark is None and before == ",":
-            _check_points({**plain, **others})
+        if mark is None and before == "," and (doubtful := _thousands({**plain, **others})):
+            name, one = doubtful
+            raise FileError(
+                f"column {name!r} has {one!r}, and the file before had decimal commas: decimal=',' makes it "
+                f"{_plain(one, ',')}, decimal='.' {one}"
+            )
     written = {**cells, **others}
-    rewritten, spelled = _rewritten({**plain, **others} if mark == "," else others, mark)
+    if mark == ",":
+        others = {**plain, **others}
+    rewritten, spelled = _rewritten(others, mark)
     written |= rewritten
     changed = {name: parsed(written[name]) for name in columns if written[name] is not cells[name]}
-    return written, changed, mark if spelled or given else None, notes + spelled
-
-
-def _has_digits(cells: Any) -> bool:
-    """Tell whether the first cells that have a value have a digit: without one, they are not numbers."""
-    return all(map(DIGIT.search, {*cells.slice(0, 20).to_pylist()} - UNKNOWN_NUMBERS - {None}))
+    if not spelled:
+        mark = given
+    return written, changed, mark, notes + spelled
 
 
 def _decimal_mark(
@@ -440,7 +407,10 @@ def _decimal_mark(
     """Return the decimal mark that columns show, and what is in doubt; `plain` has numbers as Python writes them."""
     cells = _spelled(columns)
     if not cells:
-        return None, _points_notes(plain) if separator == ";" and before is None else []
+        if separator != ";" or before is not None or (doubtful := _thousands(plain)) is None:
+            return None, []
+        name, one = doubtful
+        return None, [f"column {name!r} has {one!r}, taken as {float(one):g}: decimal=',' makes it {_plain(one, ',')}"]
     commas = _shown(cells, ".")
     points = _shown(cells, ",") or _shown(_spelled(plain), ",")
     if commas and points:
@@ -450,37 +420,25 @@ def _decimal_mark(
         ]
     if commas and separator == "," and "," in commas[1]:
         return None, [f"column {commas[0]!r} is text such as {commas[1]!r}; decimal=',' makes it numbers"]
-    if commas or points:
-        return ("," if commas else "."), []
+    if commas:
+        return ",", []
+    if points:
+        return ".", []
     doubtful = _first_with(cells, "[, ]")
     if doubtful is None or before is not None:
         return doubtful and before, []
     name, one = doubtful
-    comma = f", decimal=',' {_plain(one, ',')}" if "," in one else ""
+    comma = f", decimal=',' {_plain(one, ',')}" * ("," in one)
     return None, [f"column {name!r} is text such as {one!r}: decimal='.' makes it {_plain(one, '.')}{comma}"]
 
 
-def _points_notes(columns: Mapping[str, Any]) -> list[str]:
-    """Note points that may separate thousands, in a file whose semicolons let one expect decimal commas."""
+def _thousands(columns: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return a column and a number in it where all points may separate thousands."""
     for name, values in _spelled(columns).items():
         pointed = values.filter(pc.match_substring(values, "."))
-        if len(pointed) and _all_match(pointed, NUMBER_PATTERNS[","]):
-            one = pc.min(pointed).as_py()
-            return [f"column {name!r} has {one!r}, taken as {float(one):g}: decimal=',' makes it {_plain(one, ',')}"]
-    return []
-
-
-def _check_points(columns: Mapping[str, Any]) -> None:
-    """Raise if points may separate thousands: of a file whose decimal mark is not known, after one with commas."""
-    of_thousands = {
-        name: values for name, values in _spelled(columns).items() if _all_match(values, NUMBER_PATTERNS[","])
-    }
-    if pointed := _first_with(of_thousands, "[.]"):
-        name, one = pointed
-        raise FileError(
-            f"column {name!r} has {one!r}, and the file before had decimal commas: decimal=',' makes it "
-            f"{_plain(one, ',')}, decimal='.' {one}"
-        )
+        if len(pointed) and all_match(pointed, f"^{NUMBER_PATTERNS[',']}$"):
+            return name, pc.min(pointed).as_py()
+    return None
 
 
 def _spelled(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -489,7 +447,7 @@ def _spelled(columns: Mapping[str, Any]) -> dict[str, Any]:
     for name, column in columns.items():
         if is_text(column) and all(map(_is_number, column.slice(0, 20).to_pylist())):
             values = _known(column)
-            if len(values) and _all_match(values, ANY_NUMBER.pattern):
+            if len(values) and all_match(values, f"^(?:{ANY_NUMBER.pattern})$"):
                 found[name] = values
     return found
 
@@ -500,8 +458,11 @@ def _known(column: Any) -> Any:
     return trimmed.filter(pc.invert(are_words(trimmed, UNKNOWN_NUMBERS)))
 
 
-def _all_match(values: Any, pattern: str) -> bool:
-    return pc.all(pc.match_substring_regex(values, f"^(?:{pattern})$")).as_py() is not False
+def all_match(values: Any, pattern: str) -> bool:
+    """Whether a pattern occurs in all texts that are not missing, the first of which are looked at before."""
+    return all(
+        pc.all(pc.match_substring_regex(some, pattern)).as_py() is not False for some in (values.slice(0, 20), values)
+    )
 
 
 def _shown(cells: Mapping[str, Any], other: str) -> tuple[str, str] | None:
@@ -531,22 +492,21 @@ def sampled_types(
     """Return the types by which Arrow may parse columns, the decimal mark, and a number with a comma by its column.
 
     No types if some cells leave a doubt, or are numbers that Arrow reads otherwise than people do.
-
-    >>> sampled_types({"a": ["1", "2", ""], "b": ["1.5", "NA"], "c": ["red", "blue"]}, ",", None)
-    ({'a': 'int64', 'b': 'double'}, None, {})
-    >>> sampled_types({"a": ["1,5", "2"]}, ";", None), sampled_types({"a": ["007", "1"]}, ",", None)
-    (({'a': 'double'}, ',', {'a': '1,5'}), ({}, None, {}))
     """
     types: dict[str, str] = {}
     commas: dict[str, str] = {}
     is_shown = given == ","
     has_points = False
+    # neither a code nor longer than floating point numbers hold, with either decimal mark
+    plain_number = re.compile(r"-?(0|[1-9][0-9]{0,14})([.,][0-9]*)?([eE][-+]?[0-9]+)?")
     for name, cells in columns.items():
         known = [one for cell in cells if (one := cell.strip()) not in MISSING]
         if not known:
             continue
-        if all(map(PLAIN_NUMBER.fullmatch, known)):
-            types[name] = "int64" if all(one.removeprefix("-").isdigit() for one in known) else "double"
+        if all(map(plain_number.fullmatch, known)):
+            types[name] = "double"
+            if all(one.removeprefix("-").isdigit() for one in known):
+                types[name] = "int64"
             pointed = [one for one in known if "." in one]
             has_points = has_points or bool(pointed)
             with_commas = [one for one in known if "," in one]
@@ -555,41 +515,35 @@ def sampled_types(
                 is_shown = is_shown or not all(re.fullmatch(NUMBER_PATTERNS["."], one) for one in with_commas)
             if separator == ";" and pointed and all(re.fullmatch(NUMBER_PATTERNS[","], one) for one in pointed):
                 return {}, None, {}
-        elif looks_like_numbers(known):
+        elif (spelled := [one for one in known if one not in UNKNOWN_NUMBERS]) and (
+            all(map(_is_number, spelled)) or _common_unit(spelled) is not None
+        ):
             return {}, None, {}
     is_clear = not commas or (is_shown and not has_points and given != "." and (separator != "," or given == ","))
     if not is_clear or (given == "," and has_points):
         return {}, None, {}
-    return types, "," if commas else given, commas
-
-
-def looks_like_numbers(cells: Iterable[str]) -> bool:
-    """Tell whether some cells are numbers in some spelling, perhaps with a unit.
-
-    >>> looks_like_numbers(["1,5", "2", ""]), looks_like_numbers(["5 kg"]), looks_like_numbers(["red"])
-    (True, True, False)
-    """
-    known = [one for one in cells if one.strip() not in UNKNOWN_NUMBERS]
-    return bool(known) and (all(map(_is_number, known)) or _common_unit(known) is not None)
+    if commas:
+        given = ","
+    return types, given, commas
 
 
 def _rewritten(columns: Mapping[str, Any], decimal: str | None) -> tuple[dict[str, Any], list[str]]:
     """Return those columns whose numbers are rewritten with decimal points, and notes on what was rewritten."""
     mark = decimal or "."
-    group = GROUP_MARK[mark]
+    usual = {".": "[^0-9eE+.-]", ",": "[^0-9eE+-]"}[mark]
     found = {}
     examples = {}
     for name, values in _spelled(columns).items():
-        changed = values.filter(pc.match_substring_regex(values, f"[^0-9eE+{'' if mark == ',' else '.'}-]"))
+        changed = values.filter(pc.match_substring_regex(values, usual))
         doubtful = decimal is None and pc.any(pc.match_substring_regex(changed, "[, ]")).as_py()
-        if not len(changed) or doubtful or not _all_match(values, NUMBER_PATTERNS[mark]):
+        if not len(changed) or doubtful or not all_match(values, f"^{NUMBER_PATTERNS[mark]}$"):
             continue
         trimmed = pc.utf8_trim_whitespace(columns[name])
-        plain = pc.replace_substring_regex(trimmed, f"[{group}{GROUPS}]", "")
+        plain = pc.replace_substring_regex(trimmed, f"[{GROUP_MARK[mark]}{GROUPS}]", "")
         plain = pc.replace_substring(pc.replace_substring(plain, mark, "."), MINUS, "-")
         found[name] = pc.if_else(are_words(trimmed, UNKNOWN_NUMBERS), trimmed, plain)
         commas = changed.filter(pc.match_substring(changed, ","))
-        examples[name] = (commas if len(commas) else changed)[0].as_py()
+        examples[name] = next(one[0].as_py() for one in (commas, changed) if len(one))
     return found, spelling_notes(examples, mark)
 
 
@@ -601,9 +555,8 @@ def spelling_notes(examples: Mapping[str, str], mark: str) -> list[str]:
     notes = []
     for what, some in alike.items():
         written = next(iter(some.values()))
-        notes.append(
-            f"{what} in {listed_columns(some)}: {written!r} is {_plain(written, mark)} (decimal= chooses otherwise)"
-        )
+        plain = _plain(written, mark)
+        notes.append(f"{what} in {listed_columns(some)}: {written!r} is {plain} (decimal= chooses otherwise)")
     return notes
 
 
@@ -619,11 +572,7 @@ def _what_is_unusual(written: str, mark: str) -> str:
 
 
 def _plain(value: str, decimal: str) -> str:
-    """Return a number with a decimal point and without thousands separators.
-
-    >>> _plain("1.234,5", ","), _plain("1,234.5", ".")
-    ('1234.5', '1234.5')
-    """
+    """Return a number with a decimal point and without thousands separators."""
     group = GROUP_MARK[decimal]
     return value.translate({ord(one): None for one in group + GROUPS}).replace(decimal, ".").replace(MINUS, "-")
 
@@ -639,7 +588,7 @@ def _without_units(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str
         pattern = f"^\\s*(?:{before}){BLANKS}(.*?){BLANKS}(?:{after})\\s*$"
         values = _known(column)
         numbers = pc.replace_substring_regex(values, pattern, r"\1")
-        if pc.all(pc.match_substring_regex(values, pattern)).as_py() and _all_match(numbers, ANY_NUMBER.pattern):
+        if all_match(values, pattern) and all_match(numbers, f"^(?:{ANY_NUMBER.pattern})$"):
             found[name] = pc.replace_substring_regex(column, pattern, r"\1")
             written = values[0].as_py()
             notes.append(f"the unit {''.join(unit)!r} of column {name!r} is left out: {written!r} is a number")
@@ -647,12 +596,10 @@ def _without_units(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str
 
 
 def _common_unit(cells: Iterable[str | None]) -> tuple[str, str] | None:
-    """Return what stands before and after all numbers; None if nothing does, or not the same.
-
-    >>> _common_unit(["5 kg", "7.5 kg", "NA"]), _common_unit(["5 kg", "5 g"]), _common_unit(["5", "6"])
-    (('', 'kg'), None, None)
-    """
+    """Return what stands before and after all numbers; None if nothing does, or not the same."""
     known = [one.strip() for one in cells if one is not None and one.strip() not in UNKNOWN_NUMBERS]
     matches = [NUMBER_WITH_UNIT.fullmatch(one) for one in known]
-    units = {None if one is None else (one["before"] or "", one["after"] or "") for one in matches}
-    return units.pop() if len(units) == 1 and not units & {None, ("", "")} else None
+    units = {one and (one["before"] or "", one["after"] or "") for one in matches}
+    if len(units) != 1 or units <= {None, ("", "")}:
+        return None
+    return units.pop()

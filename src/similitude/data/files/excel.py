@@ -24,15 +24,6 @@ from similitude.data.files.file_errors import column_names, did_you_mean, import
 from similitude.data.limits import CELLS_OF_ANY, CELLS_PER_BYTE
 from similitude.support import FileError, brief
 
-ERRORS = (
-    "#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!",
-    "#UNKNOWN!", "#CONNECT!", "#BUSY!", "#GETTING_DATA",
-)  # fmt: skip
-"""What a formula gives that has no value; the first is written on purpose, for a missing one."""
-
-XML = (".xml", ".rels", ".vml")
-"""Endings of the parts of a workbook that are XML."""
-
 
 def read_sheet(stream: BinaryIO, name: str | None) -> tuple[Any, list[str]]:
     """Return a sheet as an Arrow record batch of texts and numbers, and notes; raise if it is not a table."""
@@ -83,7 +74,7 @@ def _unpacked_size(stream: BinaryIO) -> int:
     stream.seek(0)
     with zipfile.ZipFile(stream) as parts:
         for part in parts.infolist():
-            if not part.filename.lower().endswith(XML):
+            if not part.filename.lower().endswith((".xml", ".rels", ".vml")):
                 continue
             size += part.file_size
             parser = expat.ParserCreate()
@@ -173,7 +164,11 @@ def _text(cell: Any, sheet: Any, row: int, place: int) -> str:
     if isinstance(cell, (datetime.date, datetime.time)):
         return cell.isoformat()
     text = str(cell)
-    if isinstance(cell, str) and text.startswith("#") and text in ERRORS:
+    errors = (
+        "#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!",
+        "#UNKNOWN!", "#CONNECT!", "#BUSY!", "#GETTING_DATA",
+    )  # fmt: skip
+    if isinstance(cell, str) and text.startswith("#") and text in errors:
         if text == "#N/A":
             return ""
         letter = import_optional("openpyxl.utils", "an Excel workbook", "excel").get_column_letter(place + 1)

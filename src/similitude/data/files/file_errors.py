@@ -15,10 +15,6 @@ from typing import Any
 
 from similitude.support import FileError, brief
 
-INTEGER = re.compile("-?[0-9]+")
-DECIMAL = re.compile(r"\s*[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
-"""Names of columns that are numbers."""
-
 
 @contextmanager
 def errors_in_file(name: str) -> Iterator[None]:
@@ -47,21 +43,13 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
 
 
 def listed_columns(names: Iterable[Any]) -> str:
-    """Return the first few names of columns in one line.
-
-    >>> listed_columns(["a"]), listed_columns(["a", "b"])
-    ("column 'a'", "columns 'a', 'b'")
-    """
+    """Return the first few names of columns in one line."""
     names = list(names)
     return f"column{'s' * (len(names) != 1)} {listed(names)}"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a question with similar names, or nothing.
-
-    >>> did_you_mean("labels", ["label", "x"])
-    " (did you mean 'label'?)"
-    """
+    """Return a question with similar names, or nothing."""
     known = {one.lower(): one for one in names}
     close = get_close_matches(name.lower(), known, n=2)
     return f" (did you mean {' or '.join(repr(known[one]) for one in close)}?)" if close else ""
@@ -69,51 +57,30 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 def unknown_column(name: str, names: Iterable[str], what: str = "column") -> FileError:
     """Return the error that there is no such column, with those that there are."""
-    names = list(names)
-    return FileError(
-        f"there is no {what} {name!r}{did_you_mean(name, names)}: it has {listed(names)}{header_hint(names)}"
-    )
-
-
-def unknown_columns(absent: Sequence[str], names: Iterable[str]) -> FileError:
-    """Return the error that several columns are absent: all of them, and those that there are."""
-    names = list(names)
-    return FileError(
-        f"there are no columns {listed(absent, most=100)}: it has {listed(names, most=20)}{header_hint(names)}"
-    )
+    known = list(names)
+    hints = did_you_mean(name, known), header_hint(known)
+    return FileError(f"there is no {what} {name!r}{hints[0]}: it has {listed(known)}{hints[1]}")
 
 
 def separator_hint(names: Sequence[str]) -> str:
-    """Return a hint if the only column of a header looks like several, or nothing.
-
-    >>> separator_hint(["age;job"])
-    ': these look like several columns: separator= says what separates them'
-    """
+    """Return a hint if the only column of a header looks like several, or nothing."""
     if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
         return ": these look like several columns: separator= says what separates them"
     return ""
 
 
 def are_values(header: Sequence[str]) -> bool:
-    """Tell whether the names in a header look like the values of a row.
-
-    >>> are_values(["0.5", "red"]), are_values(["3", "1"]), are_values(["2019", "2020"]), are_values(["a", "1"])
-    (True, True, False, False)
-    """
+    """Tell whether the names in a header look like the values of a row."""
     if not any(map(str.isdigit, "".join(header))):
         return False
-    if not all(INTEGER.fullmatch(name) for name in header):
-        return any(DECIMAL.fullmatch(name) for name in header)
+    if not all(re.fullmatch("-?[0-9]+", name) for name in header):
+        return any(re.fullmatch(r"\s*[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*", name) for name in header)
     numbers = list(map(int, header))
     return len(numbers) > 1 and numbers != sorted(set(numbers))
 
 
 def header_hint(names: Sequence[str]) -> str:
-    """Return a hint if a header is no header, or looks like several columns in one, or nothing.
-
-    >>> header_hint(["0.5", "red"])
-    '. These look like values: is the header missing?'
-    """
+    """Return a hint if a header is no header, or looks like several columns in one, or nothing."""
     if are_values(names):
         return ". These look like values: is the header missing?"
     if sum(name.startswith("Unnamed: ") for name in names) * 2 > len(names):
@@ -124,21 +91,13 @@ def header_hint(names: Sequence[str]) -> str:
 
 
 def column_names(header: Sequence[str]) -> list[str]:
-    """Return the names in a header without blanks around them, and with one for those that have none.
-
-    Raises if two are equal.
-
-    >>> column_names(["", " a"])
-    ['Unnamed: 0', 'a']
-    """
+    """Return the names in a header without blanks around, with one for those that have none; raise if two are equal."""
     names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(header)]
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)
-        places = [place + 1 for place, name in enumerate(names) if name == twice]
-        raise FileError(
-            f"two columns are named {twice!r}: columns {places[0]} and {places[1]}. "
-            f"{'Is the header missing?' if are_values(header) else 'Rename one'}"
-        )
+        first, second, *_ = (place for place, name in enumerate(names, 1) if name == twice)
+        advice = "Is the header missing?" if are_values(header) else "Rename one"
+        raise FileError(f"two columns are named {twice!r}: columns {first} and {second}. {advice}")
     return names
 
 

@@ -6,7 +6,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -15,9 +15,6 @@ import numpy as np
 from similitude.data.files.file_errors import listed
 from similitude.data.files.schema import Data, Schema
 from similitude.support import FileError, brief
-
-REAL_TYPES = ("double", "float")
-"""Types of attributes that are numbers; others are labels."""
 
 ATTRIBUTE_TYPES: dict[str, Callable[[str], Any]] = {
     "boolean": lambda text: text.strip().lower() in ("true", "1"), "int": int, "long": int, "float": float,
@@ -29,12 +26,7 @@ LINE = " line"
 
 
 def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return graph number i as (edges, node labels or number of nodes, ...): what follows is left out if missing.
-
-    >>> graph_of(0, {"edges": [[0, 1], [1, 2]], "node_labels": ["C", "C", "O"]})
-    (array([[0, 1],
-           [1, 2]]), ['C', 'C', 'O'])
-    """
+    """Return graph number i as (edges, node labels or number of nodes, ...): what follows is left out if missing."""
     try:
         edges = np.array(parts["edges"] or np.zeros((0, 2)), dtype=np.int64).reshape(-1, 2)
         exact = all(float(end).is_integer() for edge in parts["edges"] or () for end in edge)
@@ -98,15 +90,8 @@ def _node_count(i: int, edges: np.ndarray, labels: Any, nodes: Any) -> int:
     return nodes
 
 
-# GraphML.
-
-
-class Key(NamedTuple):
-    """An attribute that a file declares."""
-
-    name: str
-    type: str
-    default: Any = None
+Key = tuple[str, str, Any]
+"""The name, the type and the default of an attribute that a file declares."""
 
 
 def read_graphml(stream: BinaryIO, label: str | None, label_optional: bool, prefix: str = "") -> Data:
@@ -116,7 +101,14 @@ def read_graphml(stream: BinaryIO, label: str | None, label_optional: bool, pref
         root = _tree(stream)
         keys = {one.get("id", ""): _key(one) for one in root.iter("key")}
         found = list(root.iter("graph"))
-        _check_places(root, found)
+        for one in root:
+            if one.tag in ("node", "edge"):
+                what = "an edge" if one.tag == "edge" else "a node"
+                raise FileError(f"line {one.get(LINE)} has {what} outside a graph")
+        for graph in found:
+            for tag, what in ((".//graph", "a graph inside a graph"), (".//hyperedge", "a hyperedge")):
+                if (inner := graph.find(tag)) is not None:
+                    raise FileError(f"line {inner.get(LINE)} has {what}, which is not read")
         graphs = [_graph(i, one, keys, notes) for i, one in enumerate(found)]
         attributes = [_values([one], keys) for one in found]
     except FileError as error:
@@ -126,7 +118,7 @@ def read_graphml(stream: BinaryIO, label: str | None, label_optional: bool, pref
     is_directed = any(one.get("edgedefault") == "directed" for one in found)
     if is_directed or any(one.get("directed") == "true" for one in root.iter("edge")):
         notes["directed edges are taken as undirected"] += 1
-    named = [{key.name: values[0] for key, values in one.items()} for one in attributes]
+    named = [{key[0]: values[0] for key, values in one.items()} for one in attributes]
     labels, column = _labels(named, label, label_optional)
     return Data(graphs, labels, Schema("graphs", column), ("undirected graphs", *notes))
 
@@ -156,17 +148,6 @@ def _tree(stream: BinaryIO) -> Element:
     return builder.close()
 
 
-def _check_places(root: Element, graphs: Sequence[Element]) -> None:
-    """Raise if graphs have other parts than nodes and edges, or these are in no graph."""
-    for one in root:
-        if one.tag in ("node", "edge"):
-            raise FileError(f"line {one.get(LINE)} has {'an' if one.tag == 'edge' else 'a'} {one.tag} outside a graph")
-    for graph in graphs:
-        for tag, what in ((".//graph", "a graph inside a graph"), (".//hyperedge", "a hyperedge")):
-            if (inner := graph.find(tag)) is not None:
-                raise FileError(f"line {inner.get(LINE)} has {what}, which is not read")
-
-
 def _key(element: Element) -> Key:
     kind = element.get("attr.type", "string")
     if kind not in ATTRIBUTE_TYPES:
@@ -174,19 +155,17 @@ def _key(element: Element) -> Key:
         raise FileError(
             f"line {line} declares an attribute of type {brief(kind)}: it is one of {listed(ATTRIBUTE_TYPES)}"
         )
-    key = Key(element.get("attr.name", element.get("id", "")), kind)
+    name = element.get("attr.name", element.get("id", ""))
     default = element.find("default")
-    return key if default is None else key._replace(default=_value(default, key))
+    return name, kind, None if default is None else _value(default, name, kind)
 
 
-def _value(element: Element, key: Key) -> Any:
+def _value(element: Element, name: str, kind: str) -> Any:
     text = element.text or ""
     try:
-        return ATTRIBUTE_TYPES[key.type](text)
+        return ATTRIBUTE_TYPES[kind](text)
     except ValueError:
-        raise FileError(
-            f"line {element.get(LINE)} has {brief(text)} as {key.name!r}, which is not {key.type}"
-        ) from None
+        raise FileError(f"line {element.get(LINE)} has {brief(text)} as {name!r}, which is not {kind}") from None
 
 
 def _values(elements: Sequence[Element], keys: Mapping[str, Key]) -> dict[Key, list[Any]]:
@@ -198,7 +177,7 @@ def _values(elements: Sequence[Element], keys: Mapping[str, Key]) -> dict[Key, l
             if name not in keys:
                 raise FileError(f"line {data.get(LINE)} has data of {brief(name)}, an unknown key")
             key = keys[name]
-            columns.setdefault(key, [key.default] * len(elements))[place] = _value(data, key)
+            columns.setdefault(key, [key[2]] * len(elements))[place] = _value(data, *key[:2])
     return columns
 
 
@@ -242,10 +221,10 @@ def _graph(i: int, graph: Element, keys: Mapping[str, Key], notes: Counter[str])
 
 def _add_values(parts: dict[str, Any], what: str, columns: dict[Key, list[Any]], notes: Counter[str]) -> None:
     """Add the labels and the attributes of nodes or edges to the parts of a graph, and note those that are ignored."""
-    gaps = sorted(key.name for key, values in columns.items() if None in values)
+    gaps = sorted(name for (name, *_), values in columns.items() if None in values)
     whole = {key: values for key, values in columns.items() if None not in values}
-    texts = {key.name: values for key, values in whole.items() if key.type not in REAL_TYPES}
-    numbers = [values for key, values in sorted(whole.items(), key=str) if key.type in REAL_TYPES]
+    texts = {name: values for (name, kind, _), values in whole.items() if kind not in ("double", "float")}
+    numbers = [values for key, values in sorted(whole.items(), key=str) if key[1] in ("double", "float")]
     chosen = "label" if "label" in texts else next(iter(texts)) if len(texts) == 1 else None
     left = sorted({*texts} - {chosen})
     if left:
@@ -259,14 +238,8 @@ def _add_values(parts: dict[str, Any], what: str, columns: dict[Key, list[Any]],
         parts[f"{what}_attributes"] = list(map(list, zip(*numbers, strict=True)))
 
 
-# TU Dortmund.
-
-
 def read_tu(path: Path) -> Data:
-    """Read graphs with the labels of graphs, nodes and edges and the attributes of nodes and edges, if there are any.
-
-    Attributes of graphs are ignored.
-    """
+    """Read graphs with the labels of graphs, nodes and edges and the attributes of nodes and edges that there are."""
     parts, name = _parts(path)
     indicator = _numbers(parts, "graph_indicator", 1)[:, 0]
     if not len(indicator):

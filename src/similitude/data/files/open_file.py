@@ -13,52 +13,40 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from similitude.data.files.file_errors import did_you_mean, errors_in_file, import_optional, listed
 from similitude.data.files.folders import folder_format
-from similitude.data.files.schema import Request
-from similitude.data.files.text_files import USUAL, Head, as_utf8, head_of, unmarked_utf16
+from similitude.data.files.schema import OpenFile, Request
+from similitude.data.files.text_files import USUAL, as_utf8, unmarked_utf16, with_head
 from similitude.support import FileError, FileTooLargeError
 
-STANDARD_INPUT = "-"
 ZIP = b"PK\x03\x04"
-GZIP = b"\x1f\x8b"
 
+ENDINGS = {
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".fasta": "fasta", ".fa": "fasta", ".fna": "fasta",
+    ".faa": "fasta", ".npz": "npz", ".ts": "ts", ".xlsx": "xlsx", ".xlsm": "xlsx", ".svmlight": "svmlight",
+    ".libsvm": "svmlight", ".svm": "svmlight", ".graphml": "graphml",
+}  # fmt: skip
+"""The formats of files by their endings; those of folders are tu, texts, images and graphs."""
 
-class Format(NamedTuple):
-    """The name of a format, its file endings, and how many times its uncompressed size reading it takes in memory."""
+FORMAT_NAMES = {
+    "csv": "CSV", "tsv": "TSV", "jsonl": "JSON Lines", "parquet": "Parquet", "arrow": "Arrow", "fasta": "FASTA",
+    "npz": "npz", "ts": "a .ts file of series", "xlsx": "an Excel workbook", "svmlight": "svmlight",
+    "graphml": "GraphML",
+}  # fmt: skip
 
-    name: str
-    endings: tuple[str, ...]
-    memory: int
-
-
-FILE_FORMATS = {
-    "csv": Format("CSV", (".csv",), 7),
-    "tsv": Format("TSV", (".tsv",), 7),
-    "jsonl": Format("JSON Lines", (".jsonl", ".ndjson"), 8),
-    "parquet": Format("Parquet", (".parquet", ".pq"), 6),
-    "arrow": Format("Arrow", (".arrow", ".feather", ".ipc"), 4),
-    "fasta": Format("FASTA", (".fasta", ".fa", ".fna", ".faa"), 3),
-    "npz": Format("npz", (".npz",), 2),
-    "ts": Format("a .ts file of series", (".ts",), 3),
-    "tu": Format("a TU folder of graphs", (), 10),
-    "xlsx": Format("an Excel workbook", (".xlsx", ".xlsm"), 40),
-    "svmlight": Format("svmlight", (".svmlight", ".libsvm", ".svm"), 12),
-    "graphml": Format("GraphML", (".graphml",), 20),
-    "texts": Format("a folder of texts", (), 3),
-    "images": Format("a folder of images", (), 1),
-    "graphs": Format("a folder of GraphML files", (), 20),
-}
+MEMORY = {
+    "csv": 7, "tsv": 7, "jsonl": 8, "parquet": 6, "arrow": 4, "fasta": 3, "npz": 2, "ts": 3, "tu": 10, "xlsx": 40,
+    "svmlight": 12, "graphml": 20, "texts": 3, "images": 1, "graphs": 20,
+}  # fmt: skip
+"""How many times its uncompressed size reading a file takes in memory."""
 
 TABULAR = ("csv", "tsv", "jsonl", "parquet", "arrow", "xlsx")
 """Formats with columns."""
-
-TEXT_FORMATS = ("csv", "tsv", "jsonl", "fasta", "ts", "svmlight")
-"""Formats that are text in some encoding."""
 
 SAVED_OTHERWISE = {
     ".xls": "save it as .xlsx or CSV", ".xlsb": "save it as .xlsx or CSV", ".ods": "save it as .xlsx or CSV",
@@ -69,29 +57,12 @@ SAVED_OTHERWISE = {
 }  # fmt: skip
 """Endings of formats that are not read, and what to do."""
 
-READ_WHOLE = ("npz", "ts", "tu", "xlsx", "svmlight", "graphml", "texts", "images", "graphs")
-"""Formats that are read as a whole even if batches are requested."""
-
-ENDINGS = {ending: format for format, known in FILE_FORMATS.items() for ending in known.endings}
-
-
-@dataclass(frozen=True)
-class OpenFile:
-    """An open file."""
-
-    format: str  # a key of FILE_FORMATS
-    stream: BinaryIO  # the decompressed content; empty for a folder
-    size: int  # in bytes, as it is stored
-    path: Path
-    notes: tuple[str, ...] = ()  # on what was inferred
-    head: Head | None = None  # of text files with columns
-
 
 @contextmanager
 def open_file(source: str | os.PathLike[str], request: Request = Request()) -> Iterator[OpenFile]:  # noqa: B008
     """Open a file or folder for reading; errors raised in the context name it."""
     path = Path(source)
-    is_stdin = os.fspath(source) == STANDARD_INPUT
+    is_stdin = os.fspath(source) == "-"
     name = "standard input" if is_stdin else str(path)
     with errors_in_file(name), ExitStack() as stack:
         if not is_stdin:
@@ -106,17 +77,23 @@ def open_file(source: str | os.PathLike[str], request: Request = Request()) -> I
                 return
             if path.suffix.lower() in SAVED_OTHERWISE:
                 raise FileError(f"{path.suffix} files are not read: {SAVED_OTHERWISE[path.suffix.lower()]}")
+            raw: Any = stack.enter_context(open(path, "rb"))
+            mode = os.fstat(raw.fileno()).st_mode
         elif sys.stdin is None:
             raise FileError("it is closed")
-        raw: Any = sys.stdin.buffer if is_stdin else stack.enter_context(open(path, "rb"))
-        mode = 0 if is_stdin else os.fstat(raw.fileno()).st_mode
+        else:
+            raw = sys.stdin.buffer
+            mode = 0
         if stat.S_ISCHR(mode) and not raw.isatty():
             raise FileError("it is a device, which may never end: name a file or a folder")
         if not stat.S_ISREG(mode):  # a pipe can be read only once
             copy = stack.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(raw, copy)
             raw = copy
-        yield _decoded(_decompressed(raw, name, path, stack), request, stack)
+        file = _decompressed(raw, name, path, stack)
+        if file.format in ("csv", "tsv", "jsonl", "fasta", "ts", "svmlight"):
+            file = _decoded(file, request, stack)
+        yield file
 
 
 def _no_such_file(path: Path) -> FileError:
@@ -131,40 +108,38 @@ def _no_such_file(path: Path) -> FileError:
 
 def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> OpenFile:
     raw.seek(0)
-    is_compressed = raw.read(2) == GZIP
+    is_compressed = raw.read(2) == b"\x1f\x8b"
     size = raw.seek(0, io.SEEK_END)
     if size == 0:
         raise FileError("the file is empty")
     if path.suffix == ".gz" and not is_compressed:
         raise FileError("its name ends in .gz but it is not gzipped: rename it")
     raw.seek(0)
-    stream: Any = stack.enter_context(gzip.GzipFile(fileobj=raw)) if is_compressed else raw
-    ending = (Path(path.stem) if path.suffix == ".gz" else path).suffix.lower()
+    stream: Any = raw
+    if is_compressed:
+        stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
+    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     if ending in ENDINGS:
         return OpenFile(ENDINGS[ending], stream, size, path)
     format = _format_by_content(stream)
-    return OpenFile(format, stream, size, path, (f"{name} read as {FILE_FORMATS[format].name}, by its content",))
+    return OpenFile(format, stream, size, path, (f"{name} read as {FORMAT_NAMES[format]}, by its content",))
 
 
 def _decoded(file: OpenFile, request: Request, stack: ExitStack) -> OpenFile:
-    """Return a text file as UTF-8, with the separator of its cells; a file of another format as it is."""
-    if file.format not in TEXT_FORMATS:
-        return file
+    """Return a text file as UTF-8, with what its beginning says of its columns."""
     start = file.stream.read(len(ZIP))
     file.stream.seek(0)
     if start == ZIP:
         raise FileError("a zip file, or an Excel workbook: unzip it, or rename it to .xlsx")
     stream, note = as_utf8(file.stream, request.encoding, stack)
-    notes = [*file.notes, note] if note else list(file.notes)
-    size = file.size
     if stream is not file.stream:
-        size = stream.seek(0, io.SEEK_END)
+        file = replace(file, stream=stream, size=stream.seek(0, io.SEEK_END))
         stream.seek(0)
-    head = None
+    if note:
+        file = replace(file, notes=(*file.notes, note))
     if file.format in USUAL:
-        head, found = head_of(stream, file.format, request.separator)
-        notes += found
-    return replace(file, stream=stream, size=size, head=head, notes=tuple(notes))
+        file = with_head(file, request.separator)
+    return file
 
 
 def _format_by_content(stream: BinaryIO) -> str:
@@ -177,7 +152,11 @@ def _format_by_content(stream: BinaryIO) -> str:
             return format
     if not start:
         raise FileError("the file is empty")
-    text = _without_comments(start.removeprefix(b"\xef\xbb\xbf"))
+    text = start.removeprefix(b"\xef\xbb\xbf")
+    uncommented = re.sub(rb"\A(\s*([;#%][^\n]*)?\n)+", b"", text).lstrip()
+    text = text.lstrip()
+    if uncommented.startswith((b">", b"@")):  # FASTA and .ts files may begin with comments
+        text = uncommented
     for mark, format in ((b">", "fasta"), (b"{", "jsonl"), (b"@", "ts")):
         if text.startswith(mark):
             return format
@@ -194,35 +173,28 @@ def _format_by_content(stream: BinaryIO) -> str:
     return "tsv" if b"\t" in first and b"," not in first else "csv"
 
 
-def _without_comments(text: bytes) -> bytes:
-    """Remove the comments with which FASTA and .ts files may begin."""
-    uncommented = re.sub(rb"\A(\s*([;#%][^\n]*)?\n)+", b"", text).lstrip()
-    return uncommented if uncommented.startswith((b">", b"@")) else text.lstrip()
-
-
 def check_memory(file: OpenFile) -> None:
     """Raise if a file does not fit into memory, before it is read."""
     import psutil  # type: ignore[import-untyped]
 
     free = int(psutil.virtual_memory().available)
-    factor = FILE_FORMATS[file.format].memory
-    is_gzipped = isinstance(file.stream, gzip.GzipFile)
+    factor = MEMORY[file.format]
     needed = _uncompressed_size(file, free // factor) * factor
     if needed > free:
-        can_be_read_again = file.format not in READ_WHOLE and file.path.is_file()
-        raise (FileTooLargeError if can_be_read_again else FileError)(
-            f"reading it takes {'more than' if is_gzipped else 'about'} {needed / 2**30:.1f} GiB of memory and "
-            f"{free / 2**30:.1f} GiB is free: take a "
+        kind = FileError
+        if file.path.is_file() and file.format in ("csv", "tsv", "jsonl", "parquet", "arrow", "fasta"):
+            kind = FileTooLargeError  # it can be read in batches
+        about = "about"
+        if isinstance(file.stream, gzip.GzipFile):
+            about = "more than"
+        raise kind(
+            f"reading it takes {about} {needed / 2**30:.1f} GiB of memory and {free / 2**30:.1f} GiB is free: take a "
             f"sample of its rows (head -n, shuf -n), leave columns out, or read it in batches where the task allows it"
         )
 
 
 def _uncompressed_size(file: OpenFile, most: int) -> int:
-    """Return the size of the values of a file; npz and Parquet files are compressed inside.
-
-    Gzip tells the size of its last member only, so that a file which may be too large is decompressed once to count its
-    bytes, up to one more than `most`.
-    """
+    """Return the size of the values of a file, of a gzipped one up to `most` + 1: it is decompressed to count them."""
     size = file.size
     try:
         if isinstance(file.stream, gzip.GzipFile) and size * 1032 > most:  # gzip makes files no shorter than that
@@ -234,7 +206,9 @@ def _uncompressed_size(file: OpenFile, most: int) -> int:
         if size > most:
             return size
         if file.format in ("npz", "xlsx") or (file.format == "tu" and file.path.is_file()):
-            content = file.path if file.format == "tu" else file.stream
+            content: Any = file.stream
+            if file.format == "tu":
+                content = file.path
             return sum(part.file_size for part in zipfile.ZipFile(content).infolist())
         if file.format == "parquet":
             metadata = import_optional("pyarrow.parquet", "a Parquet file").ParquetFile(file.stream).metadata

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from similitude.data.files.arrays import read_npz, read_svmlight
 from similitude.data.files.file_errors import import_optional
-from similitude.data.files.formats_without_columns import read_without_columns
-from similitude.data.files.open_file import FILE_FORMATS, TABULAR, OpenFile, check_memory, open_file
-from similitude.data.files.schema import NUMERIC, Data, Request, Schema
-from similitude.data.files.sequences import MIXED
+from similitude.data.files.folders import folder_files, labels_of, names_of, other_entries, read_folder
+from similitude.data.files.graphs import read_graphml, read_tu
+from similitude.data.files.open_file import FORMAT_NAMES, TABULAR, check_memory, open_file
+from similitude.data.files.schema import NUMERIC, Data, OpenFile, Request, Schema, width_of, with_trimmed_names
+from similitude.data.files.sequences import MIXED, read_fasta, read_ts
 from similitude.support import FileError, check_integer
 
-DNA = frozenset("ACGTUNRYKMSWBDHV-*.")
-"""The letters of nucleic acids, those that stand for several among them."""
+LABEL_PLACES = {
+    "ts": "@classLabel", "tu": "DS_graph_labels.txt", "svmlight": "the first number of each line",
+    **dict.fromkeys(("texts", "images", "graphs"), "the names of subfolders"),
+}  # fmt: skip
+"""Where the labels of formats are that have but one place for them."""
 
 
 def read(
@@ -170,65 +177,20 @@ def _read(file: OpenFile, rows: int | None, request: Request, schema: Schema | N
     label_optional = schema is not None and request.label is None
     if schema is not None:
         schema = schema.with_names(request)
+    what = "rows"
     if file.format in TABULAR:
         parts = _read_columns(file, rows, request, schema, label_optional)
     elif request.groups is not None:
         raise FileError(f"groups={request.groups!r} does not fit: the file has no columns")
     else:
-        parts = read_without_columns(file, rows, request, schema)
+        what = "objects"
+        parts = _read_without_columns(file, rows, request, schema)
     is_empty = True
     for data in _with_case_of_dna(parts, schema):
         is_empty = False
         yield replace(data, notes=(*file.notes, *data.notes))
     if is_empty:
-        raise FileError(f"there are no {'rows' if file.format in TABULAR else 'objects'}")
-
-
-def _read_columns(
-    file: OpenFile, rows: int | None, request: Request, schema: Schema | None, label_optional: bool
-) -> Iterator[Data]:
-    name = FILE_FORMATS[file.format].name
-    import_optional("pyarrow", name if name.startswith("an ") else f"a {name} file")
-    from similitude.data.files.columns_to_objects import apply_schema, infer
-    from similitude.data.files.tables import read_columns, read_csv, without_empty_rows
-
-    in_text_file = file.format in ("csv", "tsv", "xlsx")
-    separator = "" if file.head is None else file.head.separator
-    if in_text_file:
-        request = request.with_trimmed_names()
-        schema = schema and schema.with_trimmed_names()
-    notes: list[str] = []
-    if rows is None and file.head is not None:
-        cells, decimal, notes = read_csv(file, file.head, _may_be_numbers(request, schema), request.decimal)
-        parts: Any = [cells]
-        request = request._replace(decimal=decimal)
-    else:
-        parts = read_columns(file, rows, request.sheet, notes)
-    first = 0
-    for cells in parts:
-        if in_text_file:
-            cells, said = without_empty_rows(cells)
-            notes += said
-        if schema is None:
-            data = infer(cells, request, in_text_file, separator)
-            schema = data.schema
-        else:
-            data = apply_schema(cells, schema, in_text_file, first, label_optional, request, separator)
-        first += len(next(iter(cells.values())))
-        yield replace(data, notes=(*notes, *data.notes))
-        notes.clear()
-
-
-def _may_be_numbers(request: Request, schema: Schema | None) -> Callable[[str], bool]:
-    """Return a function that tells by its name whether a column of a text file may be parsed as plain numbers."""
-    if request.kind == "strings" or request.object is not None or request.missing:
-        return lambda name: False
-    if schema is None:
-        return lambda name: True
-    if schema.setting("decimal") == "," or schema.setting("missing"):
-        return lambda name: False
-    numbers = {name for name, one in zip(schema.names, schema.types, strict=True) if one in NUMERIC}
-    return lambda name: name in numbers
+        raise FileError(f"there are no {what}")
 
 
 def _with_case_of_dna(parts: Iterator[Data], schema: Schema | None) -> Iterator[Data]:
@@ -237,7 +199,7 @@ def _with_case_of_dna(parts: Iterator[Data], schema: Schema | None) -> Iterator[
     first = ""
     names = {"upper": "capital", "lower": "small"}
     for data in parts:
-        found = _case_of_objects(data.objects)
+        found = _case_of_dna(data.objects)
         first = first or found
         if schema is None:
             data = replace(data, schema=data.schema.with_settings(dna=first))
@@ -250,29 +212,180 @@ def _with_case_of_dna(parts: Iterator[Data], schema: Schema | None) -> Iterator[
         yield data
 
 
-def _case_of_objects(objects: Any) -> str:
-    """Return the case of strings, or of the text columns of a table, that are DNA; nothing for other objects."""
-    if isinstance(objects, list) and objects and isinstance(objects[0], str):
-        return case_of_dna(objects)
+def _case_of_dna(objects: Any) -> str:
+    """Return "upper", "lower" or "mixed" of strings, or text columns of a table, that are DNA; nothing for others."""
+    columns = [objects[name] for name in getattr(objects, "columns", ()) if objects[name].dtype.kind not in "biufMm"]
+    if isinstance(objects, list):
+        columns = [objects]
     cases = set()
-    for name in getattr(objects, "columns", ()):
-        if objects[name].dtype.kind not in "biufMm":
-            cases.add(case_of_dna([one for one in objects[name].tolist() if isinstance(one, str)]))
-    return "mixed" if "mixed" in cases else min(cases - {""}, default="")
+    for column in columns:
+        strings = [one for one in column if isinstance(one, str)]
+        first = list(map(str.strip, strings[:1000]))
+        letters = set("".join(first)) - {"\r", "\n"}
+        nucleic = set("ACGTUNRYKMSWBDHV-*.")  # with those that stand for several
+        if max(map(len, first), default=0) >= 5 and set("".join(letters).upper()) <= nucleic:  # not a category
+            both = "".join(filter(str.isalpha, letters.union(*strings[1000:])))
+            has = (both != both.lower(), both != both.upper())
+            cases.add({(True, False): "upper", (True, True): "mixed"}.get(has, "lower"))
+    if "mixed" in cases:
+        return "mixed"
+    return min(cases, default="")
 
 
-def case_of_dna(strings: Sequence[str]) -> str:
-    """Return whether DNA is in "upper", "lower" or "mixed" case; nothing for other strings.
+def _read_columns(
+    file: OpenFile, rows: int | None, request: Request, schema: Schema | None, label_optional: bool
+) -> Iterator[Data]:
+    name = FORMAT_NAMES[file.format]
+    if file.format != "xlsx":
+        name = f"a {name} file"
+    import_optional("pyarrow", name)
+    from similitude.data.files.columns_to_objects import apply_schema, infer
+    from similitude.data.files.tables import read_columns, read_csv, without_empty_rows
 
-    >>> case_of_dna(["acgtt", "ttga"]), case_of_dna(["ACGTT", "ttga"]), case_of_dna(["a word"])
-    ('lower', 'mixed', '')
-    """
-    first = list(map(str.strip, strings[:1000]))
-    letters = set("".join(first)) - {"\r", "\n"}
-    # shorter ones may be categories
-    if max(map(len, first), default=0) < 5 or not set("".join(letters).upper()) <= DNA:
-        return ""
-    of_cases = "".join(filter(str.isalpha, letters.union(*strings[1000:])))
-    if not of_cases or of_cases.islower():
-        return "lower"
-    return "upper" if of_cases.isupper() else "mixed"
+    in_text_file = file.format in ("csv", "tsv", "xlsx")
+    if in_text_file:
+        request = with_trimmed_names(request)
+        schema = schema and with_trimmed_names(schema)
+    notes: list[str] = []
+    if rows is None and file.names:
+        cells, decimal, notes = read_csv(file, _may_be_numbers(file.names, request, schema), request.decimal)
+        parts: Any = [cells]
+        request = replace(request, decimal=decimal)
+    else:
+        parts = read_columns(file, rows, request.sheet, notes)
+    first = 0
+    for cells in parts:
+        if in_text_file:
+            cells, said = without_empty_rows(cells)
+            notes += said
+        if schema is None:
+            data = infer(cells, request, in_text_file, file.separator)
+            schema = data.schema
+        else:
+            data = apply_schema(cells, schema, in_text_file, first, label_optional, request, file.separator)
+        first += len(next(iter(cells.values())))
+        yield replace(data, notes=(*notes, *data.notes))
+        notes.clear()
+
+
+def _may_be_numbers(names: Sequence[str], request: Request, schema: Schema | None) -> Container[str]:
+    """Return the columns of a text file that may be parsed as plain numbers."""
+    if request.kind == "strings" or request.object is not None or request.missing:
+        return ()
+    if schema is None:
+        return names
+    if schema.setting("decimal") == "," or schema.setting("missing"):
+        return ()
+    return {name for name, one in zip(schema.names, schema.types, strict=True) if one in NUMERIC}
+
+
+def _read_without_columns(file: OpenFile, rows: int | None, request: Request, schema: Schema | None) -> Iterator[Data]:
+    if schema is not None:
+        request = replace(request, label=schema.label, kind=schema.kind)
+    for data in _parts(file, rows, request, schema):
+        data = _as_kind(data, request.kind)
+        labels = data.labels
+        if schema is None:
+            if labels is not None and file.format in ("fasta", "ts"):
+                labels = _parsed_labels(labels)
+            made = replace(data.schema, width=width_of(data.schema.kind, data.objects))
+            if labels is not None:
+                kinds = {"i": "integer", "u": "integer", "f": "number", "b": "boolean"}
+                made = replace(made, label_type=kinds.get(labels.dtype.kind, "text"))
+            schema = made
+        else:
+            schema.check_width(data.objects)
+            if labels is not None and schema.label_type == "text":
+                labels = labels.astype(str)
+            elif labels is not None and labels.dtype.kind == "U" and schema.label_type in NUMERIC:
+                labels = _parsed_labels(labels)
+        yield replace(data, labels=labels, schema=schema)
+
+
+def _parts(file: OpenFile, rows: int | None, request: Request, schema: Schema | None) -> Iterator[Data]:
+    label = request.label
+    label_optional = schema is not None
+    if file.format == "fasta":
+        yield from read_fasta(file.stream, request, rows, label_optional)
+        return
+    if rows is not None:
+        check_memory(file)
+    if file.format == "npz":
+        data = read_npz(file.stream, request, label_optional, getattr(schema, "object", None))
+    elif file.format == "graphml":
+        data = read_graphml(file.stream, label, label_optional)
+    elif file.format == "ts":
+        data = read_ts(file.stream)
+    elif file.format == "tu":
+        data = read_tu(file.path)
+    elif file.format == "svmlight":
+        data = read_svmlight(file.stream, schema)
+    elif file.format == "graphs":
+        data = _folder_of_graphs(file, label)
+    else:
+        data = read_folder(file.path, file.format, request, schema)
+    place = LABEL_PLACES.get(file.format)
+    if place is not None and label is not None and not label_optional:
+        if label not in ("label", data.schema.label):
+            where = f"labels come from {place}; leave label out, or call it 'label'"
+            raise FileError(f"there is no column {label!r}: {where}")
+        if data.labels is None:
+            raise FileError(f"it holds no labels: they would be in {place}")
+    step = rows or max(1, len(data))
+    for start in range(0, len(data), step):
+        part = slice(start, start + step)
+        of_each = {name: one[part] for name in ("labels", "ids") if (one := getattr(data, name)) is not None}
+        yield replace(data, objects=data.objects[part], **of_each)
+
+
+def _folder_of_graphs(file: OpenFile, label: str | None) -> Data:
+    """Read the GraphML files of a folder: the name of a subfolder is the label, or else an attribute of the graphs."""
+    paths = folder_files(file.path, "graphs")[0]
+    inside = names_of(file.path, paths)
+    names = labels_of(file.path, paths)
+    if names is not None:
+        label = None
+    parts = []
+    for path, name in zip(paths, inside, strict=True):
+        with open(path, "rb") as stream:
+            parts.append(read_graphml(stream, label, label is None, f"{name}: "))
+    graphs = [graph for part in parts for graph in part.objects]
+    counts = list(map(len, parts))
+    ids = np.repeat(inside, counts).tolist()
+    notes = tuple(dict.fromkeys([*(note for part in parts for note in part.notes), *other_entries(file.path)]))
+    if names is not None:
+        notes = (*notes, f"labels are the names of {len(set(names))} subfolders")
+        return Data(graphs, np.repeat(names, counts), Schema("graphs", "label"), notes, ids)
+    if any(part.labels is None for part in parts):
+        return Data(graphs, None, Schema("graphs"), notes, ids)
+    labels = np.concatenate([part.labels for part in parts])
+    return Data(graphs, labels, Schema("graphs", parts[0].schema.label), notes, ids)
+
+
+def _as_kind(data: Data, kind: str | None) -> Data:
+    found = data.schema.kind
+    objects = data.objects
+    if kind in (None, found):
+        return data
+    if kind == "series" and found == "vectors" and isinstance(objects, np.ndarray):
+        objects = list(objects)
+    elif kind == "vectors" and found == "series":
+        shapes = {one.shape for one in objects}
+        if len(shapes) > 1 or len(next(iter(shapes))) > 1:
+            raise FileError("kind='vectors' does not fit: the series have several channels or unequal lengths")
+        objects = np.array(objects)
+    else:
+        raise FileError(f"kind={kind!r} does not fit: the file holds {found}")
+    return replace(data, objects=objects, schema=replace(data.schema, kind=str(kind)))
+
+
+def _parsed_labels(values: np.ndarray) -> np.ndarray:
+    """Return labels of a text file as integers if all are, as numbers if all are, else as text."""
+    for dtype in (np.int64, np.float64):
+        try:
+            numbers = np.array(values).astype(dtype)
+        except (ValueError, OverflowError):
+            continue
+        if np.isfinite(numbers).all() and not any("_" in value for value in values):
+            return numbers
+    return np.array(values)

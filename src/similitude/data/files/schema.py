@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -25,11 +26,23 @@ KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 """Kinds of objects that a file may hold."""
 
 
-UNLABELED_ROWS = ("refuse", "drop", "use", "keep")
-"""What to do with rows without a label: an error, leave them out, return them apart, or ignore all labels."""
+@dataclass(frozen=True)
+class OpenFile:
+    """An open file."""
+
+    format: str
+    stream: BinaryIO  # the decompressed content; empty for a folder
+    size: int  # in bytes, as it is stored
+    path: Path
+    notes: tuple[str, ...] = ()  # on what was inferred
+    names: Sequence[str] = ()  # of the columns of a text file
+    separator: str = ""  # of its cells
+    lines: int = 0  # above its first row
+    start: int = 0  # of its first row, in bytes
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True)
+class Request:
     """What the user asks for: the columns of labels and objects, the kind of objects, and how the file is written."""
 
     label: str | None = None
@@ -50,28 +63,17 @@ class Request(NamedTuple):
     @classmethod
     def made(cls, given: Mapping[str, Any]) -> Request:
         """Return a request from the arguments of `read`, where one name may stand for a list of one."""
-        asked = {name: given[name] for name in cls._fields if name in given}
+        asked = {name: given[name] for name in cls.__annotations__ if name in given}
         for name in ("missing", "keep", "ignore"):
             asked[name] = (asked[name],) if isinstance(asked[name], str) else tuple(asked[name])
         return cls(**asked)
-
-    def with_trimmed_names(self) -> Request:
-        """Return the request with names of columns as headers of text files have them, without blanks around."""
-        trimmed: dict[str, Any] = {}
-        for name in ("label", "object", "groups", "keep", "ignore"):
-            given = getattr(self, name)
-            if isinstance(given, tuple):
-                trimmed[name] = tuple(map(str.strip, given))
-            elif given is not None:
-                trimmed[name] = given.strip()
-        return self._replace(**trimmed)
 
     def check(self) -> None:
         """Raise if the kind is unknown, or if one column is both label and object."""
         if self.decimal not in (None, ".", ","):
             raise FileError(f"decimal={self.decimal!r} must be '.' or ','")
-        if self.unlabeled not in UNLABELED_ROWS:
-            raise FileError(f"unlabeled={self.unlabeled!r} must be one of {listed(UNLABELED_ROWS)}")
+        if self.unlabeled not in (known := ("refuse", "drop", "use", "keep")):
+            raise FileError(f"unlabeled={self.unlabeled!r} must be one of {listed(known)}")
         if self.label in self.ignore or self.object in self.ignore:
             raise FileError("a column cannot be ignored and be the label or the object")
         if self.groups is not None and self.groups in (self.label, self.object):
@@ -84,6 +86,11 @@ class Request(NamedTuple):
             raise FileError(f"there is no kind {self.kind!r}{close}: it is one of {listed(KINDS)}")
         if self.label is not None and self.label == self.object:
             raise FileError(f"column {self.label!r} cannot be both the label and the object")
+
+
+def width_of(kind: str, objects: Any) -> int | None:
+    """Return the number of entries of vectors."""
+    return int(objects.shape[1]) if kind == "vectors" else None
 
 
 @dataclass(frozen=True)
@@ -176,17 +183,26 @@ class Schema:
             raise FileError(f"object={request.object!r} does not fit: the schema has {len(self.names)} columns")
         return replace(self, label=label, object=request.object, names=(request.object,) if self.names else ())
 
-    def with_trimmed_names(self) -> Schema:
-        """Return the schema with names of columns as headers of text files have them, without blanks around."""
-        label = self.label and self.label.strip()
-        object = self.object and self.object.strip()
-        return replace(self, label=label, object=object, names=tuple(map(str.strip, self.names)))
-
     def check_width(self, objects: Any) -> None:
         """Raise if vectors have another number of entries than before."""
-        width = int(objects.shape[1]) if self.kind == "vectors" else None
+        width = width_of(self.kind, objects)
         if None not in (self.width, width) and width != self.width:
             raise FileError(f"vectors have {width} numbers here, and had {self.width} before")
+
+
+Names = TypeVar("Names", Request, Schema)
+
+
+def with_trimmed_names(given: Names) -> Names:
+    """Return a request or a schema with names of columns without blanks around, as headers of text files have them."""
+    trimmed: dict[str, Any] = {}
+    for what in ("label", "object", "groups", "keep", "ignore", "names"):
+        name = getattr(given, what, None)
+        if isinstance(name, tuple):
+            trimmed[what] = tuple(map(str.strip, name))
+        elif name is not None:
+            trimmed[what] = name.strip()
+    return replace(given, **trimmed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,8 +101,14 @@ def read_ts(stream: BinaryIO) -> Data:
             _header_line(number, line, header)
             continue
         cells = line.split(":")
-        if _has_labels(header):
-            labels.append(_class_label(number, cells.pop().strip(), header))
+        if any(_is_true(header.get(name, [])) for name in ("classlabel", "targetlabel")):
+            label = cells.pop().strip()
+            known = header.get("classlabel", [])[1:]
+            if label in ("", "?"):
+                raise FileError(f"line {number} has no label: remove it or fill it")
+            if known and label not in known:
+                raise FileError(f"line {number} has the label {label!r}, which is not in @classLabel {' '.join(known)}")
+            labels.append(label)
         series.append(_series(number, cells))
         if series[-1].shape[1:] != series[0].shape[1:]:
             raise FileError(f"line {number} has {len(cells)} channels, those above have {_channels(series[0])}")
@@ -110,13 +116,12 @@ def read_ts(stream: BinaryIO) -> Data:
         raise FileError("there is no line @data: this is not a .ts file of aeon or sktime")
     if not series:
         raise FileError("there is a header but no series")
-    shortest = min(map(len, series))
-    longest = max(map(len, series))
-    times = str(shortest) if shortest == longest else f"{shortest} to {longest}"
+    times = " to ".join(map(str, sorted({min(map(len, series)), max(map(len, series))})))
     channels = _channels(series[0])
-    note = f"series of {channels} {'channel' if channels == 1 else 'channels'} and {times} times"
-    schema = Schema("series", "label" if labels else None)
-    return Data(series, np.array(labels) if labels else None, schema, (note,))
+    notes = (f"series of {channels} channel{'s' * (channels > 1)} and {times} times",)
+    if not labels:
+        return Data(series, None, Schema("series"), notes)
+    return Data(series, np.array(labels), Schema("series", "label"), notes)
 
 
 def _header_line(number: int, line: str, header: dict[str, list[str]]) -> None:
@@ -128,21 +133,8 @@ def _header_line(number: int, line: str, header: dict[str, list[str]]) -> None:
         raise FileError(f"line {number}: series with time stamps (@timeStamps true) are not read: resample them")
 
 
-def _has_labels(header: dict[str, list[str]]) -> bool:
-    return any(_is_true(header.get(name, [])) for name in ("classlabel", "targetlabel"))
-
-
 def _is_true(values: list[str]) -> bool:
     return bool(values) and values[0].lower() == "true"
-
-
-def _class_label(number: int, label: str, header: dict[str, list[str]]) -> str:
-    known = header.get("classlabel", [])[1:]
-    if label in ("", "?"):
-        raise FileError(f"line {number} has no label: remove it or fill it")
-    if known and label not in known:
-        raise FileError(f"line {number} has the label {label!r}, which is not in @classLabel {' '.join(known)}")
-    return label
 
 
 def _series(number: int, channels: list[str]) -> np.ndarray:

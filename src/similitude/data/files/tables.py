@@ -10,7 +10,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -21,13 +21,11 @@ import pyarrow.csv
 from similitude.data.files.columns import MISSING, is_text, sampled_types, spelling_notes
 from similitude.data.files.excel import read_sheet
 from similitude.data.files.file_errors import listed, separator_hint
-from similitude.data.files.open_file import OpenFile
-from similitude.data.files.text_files import Head, check_utf8, lines, sampled_rows
+from similitude.data.files.schema import OpenFile
+from similitude.data.files.text_files import check_utf8, lines, sampled_rows
 from similitude.data.limits import (
     BLOCK,
-    FEWEST_SAMPLED,
     LONGEST_ROW,
-    LONGEST_SAMPLE,
     ROWS_OF_ANY,
     ROWS_PER_BYTE,
     SAMPLED_BYTES,
@@ -38,24 +36,13 @@ from similitude.support import FileError, brief
 Cells = dict[str, Any]
 """The cells of each column by its name: an Arrow array, or a list."""
 
-GRAPH_PARTS = ("edges", "labels", "node_labels", "edge_labels", "node_attributes", "edge_attributes", "nodes")
-"""The keys of a graph in JSON."""
-
-ONE_PER_LINE = "JSON Lines has one object per line: jq -c '.[]' makes them of a list, jq -c . of objects"
-
-HEADER_BELOW = ": if the header is further down, remove the lines above it; separator=';' if these are decimal commas"
-"""What to do about a header of one cell, above rows of several."""
-
 
 def read_columns(file: OpenFile, rows: int | None, sheet: str | None, notes: list[str]) -> Iterator[Cells]:
-    """Yield the columns of at most `rows` rows at a time, or of all; nothing if there are no rows.
-
-    What is to be said on a sheet is added to `notes`.
-    """
+    """Yield the columns of at most `rows` rows at a time, or of all; what is to be said of a sheet goes to `notes`."""
     if file.format == "jsonl":
         yield from _json_columns(file.stream, rows)
-    elif file.head is not None:
-        yield from _rebatched(csv_batches(file.stream, file.head), rows)
+    elif file.names:
+        yield from _rebatched(csv_batches(file), rows)
     elif file.format == "xlsx":
         table, found = read_sheet(file.stream, sheet)
         notes += found
@@ -66,22 +53,21 @@ def read_columns(file: OpenFile, rows: int | None, sheet: str | None, notes: lis
 
 def without_empty_rows(cells: Cells) -> tuple[Cells, list[str]]:
     """Return the columns of a text file without rows in which all of several cells are empty, and a note."""
-    empty: Any = None
-    for column in cells.values() if len(cells) > 1 else ():
-        here = pc.equal(column, "") if is_text(column) else column.is_null()
-        empty = here if empty is None else pc.and_(empty, here)
-        if not pc.any(empty).as_py():
+    empty: Any = True
+    for column in cells.values():
+        here = column.is_null()
+        if is_text(column):
+            here = pc.equal(column, "")
+        empty = pc.and_(empty, here)
+        if len(cells) == 1 or not pc.any(empty).as_py():
             return cells, []
-    if empty is None or pc.all(empty).as_py():
+    if pc.all(empty).as_py():
         return cells, []
     filled = pc.invert(empty)
     if isinstance(filled, pa.ChunkedArray):
         filled = filled.combine_chunks()
     kept = {name: column.filter(filled) for name, column in cells.items()}
     return kept, ["rows without any value are left out, and not counted"]
-
-
-# Arrow record batches.
 
 
 def _binary_batches(file: OpenFile, rows: int | None) -> Iterator[Any]:
@@ -93,8 +79,10 @@ def _binary_batches(file: OpenFile, rows: int | None) -> Iterator[Any]:
             raise FileError(f"it has at least {n_rows:,} rows in {file.size:,} bytes: leave out empty columns")
 
     try:
-        parquet = file.format == "parquet"
-        for batch in parquet_batches(file.stream, rows) if parquet else arrow_batches(file.stream, rows, check):
+        batches = arrow_batches(file.stream, rows, check)
+        if file.format == "parquet":
+            batches = parquet_batches(file.stream, rows)
+        for batch in batches:
             twice = next((name for name, times in Counter(batch.schema.names).items() if times > 1), None)
             if twice is not None:
                 raise FileError(f"two columns are named {twice!r}: rename one")
@@ -137,9 +125,6 @@ def _columns(table: Any) -> Cells:
     return found
 
 
-# JSON Lines.
-
-
 def _json_columns(stream: BinaryIO, rows: int | None) -> Iterator[Cells]:
     """Yield the columns of at most `rows` lines at a time; a key that a line lacks is missing there."""
     found: list[dict[str, Any]] = []
@@ -158,7 +143,9 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
-        hint = f". {ONE_PER_LINE}" if line.strip() in ("[", "{") or line.lstrip().startswith("[") else ""
+        hint = ""
+        if line.strip() == "{" or line.lstrip().startswith("["):
+            hint = ". JSON Lines has one object per line: jq -c '.[]' makes them of a list, jq -c . of objects"
         where = f"{error.msg} at character {error.colno} of {brief(line)}"
         raise FileError(f"line {number} is not JSON: {where}{hint}") from None
     except RecursionError:
@@ -166,7 +153,8 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise FileError(f'line {number} is {brief(row)}, not an object such as {{"text": "acgt", "label": 1}}')
     if isinstance(row.get("edges"), list):  # the line itself is a graph
-        parts = [part for part in GRAPH_PARTS if part in row and (part != "labels" or isinstance(row[part], list))]
+        parts = ["edges", "node_labels", "edge_labels", "node_attributes", "edge_attributes", "nodes"]
+        parts = [part for part in parts if part in row] + ["labels"] * isinstance(row.get("labels"), list)
         graph = {part: row.pop(part) for part in parts}  # a label of the whole graph may be called "labels", too
         row = {"graph": graph, **row}
     return row
@@ -183,25 +171,23 @@ def _by_column(rows: list[dict[str, Any]]) -> Cells:
     return columns
 
 
-# CSV and TSV.
-
-
-def csv_batches(stream: BinaryIO, head: Head) -> Iterator[Any]:
+def csv_batches(file: OpenFile) -> Iterator[Any]:
     """Yield the rows of a text file as Arrow tables of texts; raise if one has more or fewer cells than the header."""
-    stream.seek(head.start)
+    file.stream.seek(file.start)
     rest = b""
     n_rows = 0
-    while True:
-        piece = stream.read(max(BLOCK, len(rest)))
+    piece = b"\n"
+    while piece:
+        piece = file.stream.read(max(BLOCK, len(rest)))
         block = rest + piece
-        end = _end_of_rows(block, head.separator) if piece else len(block)
+        end = len(block)
+        if piece:
+            end = _end_of_rows(block, file.separator)
         rest = block[end:]
-        table = _parsed(stream, head, block[:end])
+        table = _parsed(file, block[:end])
         n_rows += len(table)
         yield from table.to_batches()
-        if not piece:
-            break
-    _check_quotes(stream, head, block, table)
+    _check_quotes(file, block, table)
     if not n_rows:
         raise FileError("there is a header but no rows")
 
@@ -218,126 +204,121 @@ def _end_of_rows(block: bytes, separator: str) -> int:
 
 
 def read_csv(
-    file: OpenFile, head: Head, may_be_numbers: Callable[[str], bool], decimal: str | None
+    file: OpenFile, may_be_numbers: Container[str], decimal: str | None
 ) -> tuple[Cells, str | None, list[str]]:
     """Return the columns of a whole CSV or TSV file, the decimal mark, and notes.
 
-    Arrow parses as numbers what looks like plain numbers in a sample, and the rest is text; all is text if a cell is
-    not what the sample promises.
+    Arrow parses as numbers what looks so in a sample; all is text if a cell is not what the sample promises.
     """
     content = mapped(file.stream) or file.stream.read()
     types: dict[str, str] = {}
     mark = decimal
     commas: dict[str, str] = {}
-    if len(head.names) > 2:  # a single column, besides the label, may be strings
-        rows = [cells for cells in _sample(content, head) if len(cells) == len(head.names)]
-        cells = dict(zip(head.names, zip(*rows, strict=True), strict=False))
-        types, mark, commas = sampled_types(cells, head.separator, decimal)
-        types = {name: one for name, one in types.items() if may_be_numbers(name)}
+    if len(file.names) > 2:  # a single column, besides the label, may be strings
+        rows = [cells for cells in _sample(content, file) if len(cells) == len(file.names)]
+        sampled = dict(zip(file.names, zip(*rows, strict=True), strict=False))
+        types, mark, commas = sampled_types(sampled, file.separator, decimal)
+        types = {name: one for name, one in types.items() if name in may_be_numbers}
     if "int64" in types.values() and (content.find(b"0x") >= 0 or content.find(b"0X") >= 0):
         types = {}  # of 0x10, Arrow makes 16
     try:
-        table = _parsed(file.stream, head, content, head.start, types, mark)
+        table = _parsed(file, content, file.start, types, mark)
     except FileError:
         if not types:
             raise
         types = {}
-        table = _parsed(file.stream, head, content, head.start)
-    _check_quotes(file.stream, head, content, table)
+        table = _parsed(file, content, file.start)
+    _check_quotes(file, content, table)
     if not len(table):
         raise FileError("there is a header but no rows")
-    found = dict(zip(head.names, table.columns, strict=True))
-    found |= _columns(table.select([name for name in head.names if name not in types]))
-    notes = spelling_notes({name: commas[name] for name in commas if name in types}, ",")
-    return found, mark if types else decimal, notes
+    found = dict(zip(file.names, table.columns, strict=True))
+    found |= _columns(table.select([name for name in file.names if name not in types]))
+    if not types:
+        return found, decimal, []
+    return found, mark, spelling_notes({name: commas[name] for name in commas if name in types}, ",")
 
 
-def _sample(content: Any, head: Head) -> list[list[str]]:
+def _sample(content: Any, file: OpenFile) -> list[list[str]]:
     """Return rows from the beginning and the end of a file."""
-    size = SAMPLED_BYTES
     rows: list[list[str]] = []
-    while len(rows) < FEWEST_SAMPLED and size <= LONGEST_SAMPLE:
-        start = content[head.start : head.start + size]
-        rows = sampled_rows(start.decode("utf-8", "replace"), head.separator, len(start) < size)
-        size *= 4
-    if head.start + size < len(content):
+    for shift in (0, 2, 4, 6, 8):  # rows may be long
+        size = SAMPLED_BYTES << shift
+        start = content[file.start : file.start + size]
+        rows = sampled_rows(start.decode("utf-8", "replace"), file.separator, len(start) < size)
+        if len(rows) >= 10:
+            break
+    if file.start + 4 * size < len(content):
         end = content[len(content) - SAMPLED_BYTES // 4 :].decode("utf-8", "replace").partition("\n")[2]
-        rows += sampled_rows(end, head.separator, True)
+        rows += sampled_rows(end, file.separator, True)
     return rows
 
 
 def _parsed(
-    stream: BinaryIO,
-    head: Head,
-    content: Any,
-    start: int = 0,
-    types: Mapping[str, str] | None = None,
-    decimal: str | None = None,
+    file: OpenFile, content: Any, start: int = 0, types: Mapping[str, str] | None = None, decimal: str | None = None
 ) -> Any:
     """Return rows as an Arrow table of texts, or of certain numbers; raise and name a line that is wrong."""
     buffer = pa.py_buffer(content)[start:]
-    for block in (BLOCK, LONGEST_ROW) if len(buffer) else ():
+    kinds = dict.fromkeys(file.names, pa.string()) | dict(types or {})
+    if not len(buffer):
+        return pa.table({name: pa.array([], pa.string()) for name in file.names})
+    for block in (BLOCK, LONGEST_ROW):
         try:
             return pyarrow.csv.read_csv(
                 pa.BufferReader(buffer),
-                pyarrow.csv.ReadOptions(column_names=head.names, block_size=block),
-                pyarrow.csv.ParseOptions(delimiter=head.separator, newlines_in_values=content.find(b'"') >= 0),
-                pyarrow.csv.ConvertOptions(
-                    column_types={**dict.fromkeys(head.names, pa.string()), **(types or {})},
-                    null_values=list(MISSING),
-                    decimal_point=decimal or ".",
-                ),
+                pyarrow.csv.ReadOptions(column_names=file.names, block_size=block),
+                pyarrow.csv.ParseOptions(delimiter=file.separator, newlines_in_values=content.find(b'"') >= 0),
+                pyarrow.csv.ConvertOptions(column_types=kinds, null_values=list(MISSING), decimal_point=decimal or "."),
             )
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            if "straddling" not in str(error) or block == LONGEST_ROW:
-                raise _explained(stream, head, error) from None
-    return pa.table({name: pa.array([], pa.string()) for name in head.names})
+            problem = str(error)
+            if "straddling" not in problem:
+                raise _explained(file, problem) from None
+    raise FileError(f"a row is longer than {LONGEST_ROW >> 20} MiB, or a quotation mark is not closed")
 
 
-def _explained(stream: BinaryIO, head: Head, error: Exception) -> FileError:
+def _explained(file: OpenFile, problem: str) -> FileError:
     """Return the error that names the line that Arrow could not read."""
-    if "straddling" in str(error):
-        return FileError(f"a row is longer than {LONGEST_ROW >> 20} MiB, or a quotation mark is not closed")
-    check_utf8(stream)
-    names = head.names
-    try:
-        for line, cells in _records(stream, head):
+    check_utf8(file.stream)
+    names = file.names
+    with suppress(csv.Error):
+        for line, cells in _records(file):
             if len(cells) != len(names):
-                cells_here = f"{len(cells)} cell{'s' * (len(cells) > 1)}"
-                problem = f"line {line} has {cells_here}, the header has {len(names)}, {listed(names)}"
-                return FileError(f"{problem}{separator_hint(names) or (HEADER_BELOW if len(names) == 1 else '')}")
-    except csv.Error:
-        pass
-    return FileError(str(error))
+                problem = f"line {line} has {len(cells)} cell{'s' * (len(cells) > 1)}, the header has {len(names)}, "
+                problem += listed(names) + separator_hint(names)
+                if len(names) == 1 and not separator_hint(names):
+                    problem += ": if the header is further down, remove the lines above it; separator=';' if these are"
+                    problem += " decimal commas"
+                break
+    return FileError(problem)
 
 
-def _check_quotes(stream: BinaryIO, head: Head, content: Any, table: Any) -> None:
+def _check_quotes(file: OpenFile, content: Any, table: Any) -> None:
     """Raise if a quotation mark is never closed: everything after it would be one cell."""
     if content.find(b'"') < 0 or not len(table):
         return
     last = str(table.column(-1)[-1])
-    is_quoted = head.separator in last or "\n" in last or "\r" in last
+    is_quoted = file.separator in last or "\n" in last or "\r" in last
     is_closed = content[-64:].rstrip(b"\r\n").endswith(b'"')
     if content[:].count(b'"') % 2 == 0 and (is_closed or not is_quoted):
         return
-    line = head.lines
+    line = file.lines
     try:
-        for start, cells in _records(stream, head, strict=True):
+        for start, cells in _records(file, strict=True):
             line = start + sum(cell.count("\n") for cell in cells)
     except csv.Error:
         raise FileError(f"a quotation mark after line {line} is never closed, or stands alone in a cell") from None
 
 
-def _records(stream: BinaryIO, head: Head, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+def _records(file: OpenFile, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Yield the line on which each row starts, and its cells; slow, for messages."""
-    stream.seek(head.start)
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    file.stream.seek(file.start)
+    text = io.TextIOWrapper(file.stream, encoding="utf-8", newline="")
     try:
-        reader = csv.reader(text, delimiter=head.separator, strict=strict)
+        reader = csv.reader(text, delimiter=file.separator, strict=strict)
         line = 1
         for cells in reader:
             if cells:
-                yield head.lines + line, cells
+                yield file.lines + line, cells
             line = reader.line_num + 1
     finally:
         text.detach()

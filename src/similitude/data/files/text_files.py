@@ -13,31 +13,18 @@ import io
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from itertools import islice
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, cast
 
 from similitude.data.files.file_errors import column_names
-from similitude.data.limits import DECODED_BYTES, SAMPLED_BYTES, SAMPLED_ROWS, TESTED_BYTES
+from similitude.data.files.schema import OpenFile
+from similitude.data.limits import SAMPLED_BYTES, SAMPLED_ROWS, TESTED_BYTES
 from similitude.support import FileError
-
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
-"""Byte order marks; the marks of UTF-32 begin as those of UTF-16."""
 
 WESTERN = "cp1252"
 """Windows-1252: Latin-1 with typographic marks where Latin-1 has control characters."""
-
-FOREIGN = re.compile(r"[^\W\d_a-zA-Z]{3}")
-"""Accented letters in a row that no Western European word has: letters of another alphabet."""
-
-PARTLY_UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
-"""A letter in UTF-8: other bytes of such a file are damaged, and not of another encoding."""
-
-DAMAGE = "ÿ"
-"""A letter that hardly any word has, and the byte of damaged and of binary files."""
 
 MARKS_IN_TEXT = "€‚„…‰‹›‘’“”•–—™\u00a0¡§©«®°±²³µ·»¼½¾¿×÷£¥ªº´¨"  # noqa: RUF001
 """Characters of Windows-1252 that are not letters and occur in texts."""
@@ -47,14 +34,6 @@ USUAL = {"csv": ",", "tsv": "\t"}
 
 SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 """The separators that are looked for."""
-
-SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
-"""Other ways to write a separator."""
-
-SEPARATOR_LINE = re.compile('"?sep=([^"\r\n])"?[ \t]*(\r\n|\n|\r)', re.IGNORECASE)
-"""The line by which Excel is told the separator."""
-
-WEB_PAGE = re.compile(r"\s*<(!doctype html|html|head|body)\b", re.IGNORECASE)
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -84,11 +63,15 @@ def as_utf8(stream: BinaryIO, encoding: str | None, stack: ExitStack) -> tuple[B
     """Return a text file as UTF-8, and a note if it was converted; a file that is UTF-8 is returned as it is."""
     if encoding is not None:
         given = _known(encoding)
-        return (stream, "") if given == "utf-8" else (_converted(stream, given, stack), "")
+        if given != "utf-8":
+            stream = _converted(stream, given, stack)
+        return stream, ""
     start = stream.read(4)
     stream.seek(0)
-    for mark, name in BYTE_ORDER_MARKS:
-        if start.startswith(mark):
+    utf32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # which begin as those of UTF-16
+    utf16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    for marks, name in ((utf32, "utf-32"), (utf16, "utf-16")):
+        if start.startswith(marks):
             return _converted(stream, name, stack), f"{name.upper()}, by its byte order mark"
     if b"\0" in start and (form := unmarked_utf16(stream)):
         return _converted(stream, form, stack), f"{form.upper()} without a byte order mark, by its zero bytes"
@@ -125,122 +108,106 @@ def _known(encoding: str) -> str:
     return "utf-8" if found.name in ("utf-8", "ascii", "utf-8-sig") else found.name
 
 
-def _is_utf8(stream: BinaryIO) -> bool:
-    decoder = codecs.getincrementaldecoder("utf-8")()
+def _beginning(stream: BinaryIO, encoding: str) -> Iterator[tuple[bytes, str]]:
+    """Yield the first pieces of a file by which its encoding is found, as they are and decoded."""
+    decoder = codecs.getincrementaldecoder(encoding)()
     seen = 0
     try:
-        while seen < TESTED_BYTES and (piece := stream.read(DECODED_BYTES)):
-            decoder.decode(piece)
+        while seen < TESTED_BYTES and (piece := stream.read(1 << 20)):
+            yield piece, decoder.decode(piece)
             seen += len(piece)
         if seen < TESTED_BYTES:
             decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
     finally:
         stream.seek(0)
-    return True
+
+
+def _is_utf8(stream: BinaryIO) -> bool:
+    try:
+        return all(True for _ in _beginning(stream, "utf-8"))
+    except UnicodeDecodeError:
+        return False
 
 
 def _check_western(stream: BinaryIO) -> str:
     """Raise unless bytes that are not UTF-8 look like accented letters of Western European languages; return a word."""
-    decoder = codecs.getincrementaldecoder(WESTERN)()
-    seen = 0
-    is_text = True
     word = ""
-    try:
-        while is_text and seen < TESTED_BYTES and (piece := stream.read(DECODED_BYTES)):
-            text = decoder.decode(piece)
-            seen += len(piece)
+    with suppress(UnicodeDecodeError):
+        for piece, text in _beginning(stream, WESTERN):
             others = {letter for letter in set(text) if letter > "\x7f"}
             if others and not word:
                 word = re.search(r"\w*[^\x00-\x7f]\w*", text)[0][:20]  # type: ignore[index]
-            is_text = (
-                "\0" not in text
-                and DAMAGE not in others
-                and all(one.isalpha() or one in MARKS_IN_TEXT for one in others)
-            )
-            is_text = is_text and not FOREIGN.search(text) and not PARTLY_UTF8.search(piece)
-    except UnicodeDecodeError:
-        is_text = False
-    stream.seek(0)
-    if not is_text:
-        check_utf8(stream)
-        raise FileError("not UTF-8 text")
-    return word
+            if "\0" in text or "ÿ" in others:  # hardly any word has this letter, but damaged and binary files do
+                break
+            if re.search(r"[^\W\d_a-zA-Z]{3}", text):  # accented letters in a row, as in other alphabets
+                break
+            if re.search(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}", piece):  # a letter in UTF-8
+                break
+            if not all(one.isalpha() or one in MARKS_IN_TEXT for one in others):
+                break
+        else:
+            return word
+    check_utf8(stream)
+    raise FileError("not UTF-8 text")
 
 
 def _converted(stream: BinaryIO, encoding: str, stack: ExitStack) -> BinaryIO:
     """Return a copy of a text file as UTF-8, on disk; raise and name a byte that has no meaning."""
-    copy: Any = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (closed by the stack)
+    copy = cast(BinaryIO, stack.enter_context(tempfile.TemporaryFile()))  # noqa: SIM115 (closed by the stack)
     decoder = codecs.getincrementaldecoder(encoding)()
     done = 0
     try:
-        while piece := stream.read(DECODED_BYTES):
+        while piece := stream.read(1 << 20):
             copy.write(decoder.decode(piece).encode())
             done += len(piece)
         copy.write(decoder.decode(b"", final=True).encode())
     except UnicodeError as error:
-        place = f"byte 0x{error.object[error.start]:02x} " if isinstance(error, UnicodeDecodeError) else ""
+        place = ""
+        if isinstance(error, UnicodeDecodeError):
+            place = f"byte 0x{error.object[error.start]:02x} "
         raise FileError(f"not {encoding}: {place}near offset {done}: choose another encoding=") from None
     if copy.tell() == 0:
         raise FileError("the file is empty")
     copy.seek(0)
-    found: BinaryIO = copy
-    return found
+    return copy
 
 
-def checked_separator(given: str) -> str:
-    r"""Return a separator of one character.
-
-    >>> checked_separator("tab"), checked_separator(";")
-    ('\t', ';')
-    """
-    found = SPELLED.get(given.lower(), given)
-    if len(found) != 1 or not found.isascii() or found in '"\r\n\0':
-        raise FileError(f"separator={given!r} must be one character such as ';', '|' or 'tab'")
-    return found
-
-
-class Head(NamedTuple):
-    """The beginning of a text file with columns: their names, and where the first row is."""
-
-    names: list[str]
-    separator: str  # of cells
-    lines: int  # above the first row
-    start: int  # of the first row, in bytes
-
-
-def head_of(stream: BinaryIO, format: str, separator: str | None) -> tuple[Head, list[str]]:
-    """Return how a text file with columns begins, and notes on what was found."""
+def with_head(file: OpenFile, separator: str | None) -> OpenFile:
+    """Return a text file with columns with what its beginning says, and notes on it."""
+    stream = file.stream
     stream.seek(0)
     start = stream.read(SAMPLED_BYTES)
     is_whole = len(start) < SAMPLED_BYTES
     text = start.decode("utf-8-sig", "ignore")
-    if WEB_PAGE.match(text):
+    if re.match(r"\s*<(!doctype html|html|head|body)\b", text, re.IGNORECASE):
         raise FileError("a web page and not a table: download the file itself")
     above = 0  # lines that are left out
-    notes = []
-    if said := SEPARATOR_LINE.match(text):
+    notes = list(file.notes)
+    if said := re.match('"?sep=([^"\r\n])"?[ \t]*(\r\n|\n|\r)', text, re.IGNORECASE):  # by which Excel is told
         above = 1
         separator = separator or said[1]
         notes.append(f"cells separated by {said[1]!r}, as its first line says")
     elif text.startswith("#") and (above := _comments(text)):
-        notes.append(f"ignored: {above} {'line' if above == 1 else 'lines'} above the header")
+        notes.append(f"ignored: {above} line{'s' * (above > 1)} above the header")
     text = "".join(_lines(text)[above:])
-    usual = USUAL[format] if separator is None else checked_separator(separator)
-    rows = sampled_rows(text, usual, is_whole)
-    widths = set(map(len, rows))
-    if separator is None and (len(widths) != 1 or 1 in widths):
-        usual, note = _separator_of(text, format, is_whole)
+    if separator is None:
+        separator, note = _separator_of(text, USUAL[file.format], is_whole)
         notes += note
-        rows = sampled_rows(text, usual, is_whole)
-    header, head = _header(stream, usual, above)
-    names, note = _completed(header, rows[1:], text, usual)
-    return head._replace(names=column_names(names)), notes + note
+    spelled = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
+    given = separator
+    separator = spelled.get(given.lower(), given)
+    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
+        raise FileError(f"separator={given!r} must be one character such as ';', '|' or 'tab'")
+    rows = sampled_rows(text, separator, is_whole)
+    header, lines, first = _header(stream, separator, above)
+    names, note = _completed(header, rows[1:], text, separator)
+    notes += note
+    names = column_names(names)
+    return replace(file, names=names, separator=separator, lines=lines, start=first, notes=tuple(notes))
 
 
-def _header(stream: BinaryIO, separator: str, above: int) -> tuple[list[str], Head]:
-    """Return the first row below some lines, and where it ends."""
+def _header(stream: BinaryIO, separator: str, above: int) -> tuple[list[str], int, int]:
+    """Return the first row below some lines, and the number of lines and bytes up to its end."""
     stream.seek(0)
     start = len(codecs.BOM_UTF8) * (stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8)
     stream.seek(start)
@@ -259,7 +226,7 @@ def _header(stream: BinaryIO, separator: str, above: int) -> tuple[list[str], He
         text.detach()
     if header is None:
         raise FileError("the file is empty")
-    return header, Head(header, separator, len(passed), start + len("".join(passed).encode()))
+    return header, len(passed), start + len("".join(passed).encode())
 
 
 def sampled_rows(text: str, separator: str, is_whole: bool) -> list[list[str]]:
@@ -279,10 +246,6 @@ def sampled_rows(text: str, separator: str, is_whole: bool) -> list[list[str]]:
     return rows
 
 
-def _widths(text: str, separator: str, is_whole: bool) -> list[int]:
-    return list(map(len, sampled_rows(text, separator, is_whole)))
-
-
 def _lines(text: str) -> list[str]:
     """Return the lines of a text with their ends, as files have them."""
     return list(io.StringIO(text, newline=""))
@@ -299,18 +262,17 @@ def _comments(text: str) -> int:
 
 def _is_table(text: str) -> bool:
     """Tell whether by some separator all rows have as many cells as the first, and more than one."""
-    for separator in SEPARATOR_NAMES:
-        if _columns(_widths(text, separator, False) or _widths(text, separator, True)) > 1:
-            return True
-    return False
+    samples = (sampled_rows(text, one, False) or sampled_rows(text, one, True) for one in SEPARATOR_NAMES)
+    return any(_columns(rows) > 1 for rows in samples)
 
 
-def _separator_of(text: str, format: str, is_whole: bool) -> tuple[str, list[str]]:
-    """Return the separator of a text file in which the usual one finds no table, and a note if it is another."""
-    usual = USUAL[format]
-    widths = {one: _widths(text, one, is_whole) for one in SEPARATOR_NAMES}
-    for columns in (_columns, _columns_of_rows):
-        possible = [one for one in SEPARATOR_NAMES if columns(widths[one]) > 1]
+def _separator_of(text: str, usual: str, is_whole: bool) -> tuple[str, list[str]]:
+    """Return the usual separator of a text file unless only another one finds a table, and then a note."""
+    if _columns(sampled_rows(text, usual, is_whole)) > 1:
+        return usual, []
+    rows = {one: sampled_rows(text, one, is_whole) for one in SEPARATOR_NAMES}
+    for differences in (((), (0,)), ((1,), (-1,))):  # in the second case the header has one cell too few or too many
+        possible = [one for one in SEPARATOR_NAMES if _columns(rows[one], differences) > 1]
         if len(possible) > 1:
             names = " or ".join(SEPARATOR_NAMES[one] for one in possible)
             raise FileError(f"its cells may be separated by {names}: say by which, separator='{possible[0]}'")
@@ -321,15 +283,10 @@ def _separator_of(text: str, format: str, is_whole: bool) -> tuple[str, list[str
     return usual, []
 
 
-def _columns(widths: list[int]) -> int:
-    """Return the number of cells of every row if it is the same in all that are looked at, else 0."""
-    return widths[0] if len(set(widths)) == 1 else 0
-
-
-def _columns_of_rows(widths: list[int]) -> int:
-    """Return the number of cells of the header if all rows have one more or one less, else 0."""
-    header, *others = widths or [0]
-    return header if len(set(others)) == 1 and abs(others[0] - header) == 1 else 0
+def _columns(rows: list[list[str]], differences: Any = ((), (0,))) -> int:
+    """Return the number of cells of the header if those of all rows differ from it by one of these, else 0."""
+    header, *others = list(map(len, rows)) or [0]
+    return header * (tuple({one - header for one in others}) in differences)
 
 
 def _completed(header: list[str], rows: list[list[str]], text: str, separator: str) -> tuple[list[str], list[str]]:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from similitude.support import FileError, check_path, check_place, complete_file
 STANDARD_OUTPUT = "-"
 
 Columns = Mapping[str, Sequence[Any] | np.ndarray]
-Lists = dict[str, list[Any]]
+T = TypeVar("T")
 
 
 def write(path: str | os.PathLike[str], columns: Columns) -> None:
@@ -71,15 +71,20 @@ def writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
     2
     """
     format, is_gzipped = _format(path)
+    is_text = format in ("csv", "tsv", "jsonl")
     names: list[str] = []
+    out: Any = None
+    schema: Any = None
     with _errors_in_writing(path) as callers, ExitStack() as stack:
         stream: Any = stack.enter_context(_opened(path))
         if is_gzipped:
             stream = stack.enter_context(gzip.GzipFile("", "wb", 6, stream, mtime=0))
-        is_text = format in ("csv", "tsv", "jsonl")
-        add = None if is_text else stack.enter_context(_arrow_writer(stream, format))
+        if not is_text:
+            modules = ("pyarrow", "pyarrow.parquet", "pyarrow.ipc")
+            pa, parquet, ipc = (import_optional(one, "writing Parquet or Arrow") for one in modules)
 
-        def add_checked(columns: Columns) -> None:
+        def add(columns: Columns) -> None:
+            nonlocal out, schema
             lengths = {name: len(column) for name, column in columns.items()}
             if len(set(lengths.values())) > 1:
                 raise ValueError(f"columns must have equal lengths, got {lengths}")
@@ -87,14 +92,19 @@ def writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
                 raise ValueError(f"columns must be those of the rows before, {names}, got {list(columns)}")
             values = {name: _values(column) for name, column in columns.items()}
             with _errors_in_writing(path):
-                if add is not None:
-                    add(values)
-                else:
+                if is_text:
                     stream.write(_text(values, format, with_header=not names).encode())
+                else:
+                    table = pa.table(values, schema=schema)
+                    if out is None:
+                        schema = table.schema
+                        new = {"parquet": parquet.ParquetWriter, "arrow": ipc.new_file}[format]
+                        out = stack.enter_context(new(stream, schema))
+                    out.write_table(table)
             names[:] = list(columns)
 
         try:
-            yield add_checked
+            yield add
         except OSError as error:
             callers.append(error)
             raise
@@ -115,35 +125,20 @@ def _errors_in_writing(path: str | os.PathLike[str]) -> Iterator[list[OSError]]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise if a file cannot be written or its format is unknown, before any work is done.
-
-    Examples
-    --------
-    >>> check_writable("predictions.doc")
-    Traceback (most recent call last):
-    ...
-    similitude.support.errors.FileError: predictions.doc: unknown ending '.doc': write '.csv', '.tsv', '.jsonl', ...
-    """
+    """Raise if a file cannot be written or its format is unknown, before any work is done."""
     format, _ = _format(path)
     if format in ("parquet", "arrow"):
         import_optional("pyarrow", f"writing {path}")
     if os.fspath(path) != STANDARD_OUTPUT and not _is_device(path):
-        _checked_place(path)
+        _checked(check_place, path)
 
 
 def formula_columns(path: str | os.PathLike[str], columns: Columns) -> list[str]:
-    """Return the names of columns with texts that a spreadsheet takes for formulas when it opens the written file.
-
-    >>> formula_columns("labels.csv", {"label": ["a", "=1+1"], "number": [-1, 2], "digits": ["-1", "+2"]})
-    ['label']
-    """
+    """Return the names of columns with texts that a spreadsheet takes for formulas when it opens the written file."""
     if _format(path)[0] not in ("csv", "tsv"):
         return []
-    return [name for name, column in columns.items() if any(map(_is_formula, {*map(str, _texts(column))}))]
-
-
-def _texts(column: Any) -> list[Any]:
-    return [] if getattr(column, "dtype", np.dtype(object)).kind in "biufcMm" else _values(column)
+    texts = {name: one for name, one in columns.items() if getattr(one, "dtype", np.dtype("O")).kind not in "biufcMm"}
+    return [name for name, column in texts.items() if any(map(_is_formula, {*map(str, _values(column))}))]
 
 
 def _is_formula(text: str) -> bool:
@@ -160,16 +155,15 @@ def _is_formula(text: str) -> bool:
 def _format(path: str | os.PathLike[str]) -> tuple[str, bool]:
     if os.fspath(path) == STANDARD_OUTPUT:
         return "csv", False
-    try:
-        check_path(path)
-    except ValueError as error:
-        raise FileError(str(error)) from None
+    _checked(check_path, path)
     place = Path(path)
     is_gzipped = place.suffix == ".gz"
-    ending = Path(place.stem).suffix if is_gzipped else place.suffix
+    ending = Path(place.name.removesuffix(".gz")).suffix
     known = {one: format for one, format in ENDINGS.items() if format in TABULAR and format != "xlsx"}
-    format = known.get(ending.lower(), "csv" if _is_device(place) else "")
-    if not format:
+    format = known.get(ending.lower())
+    if format is None and _is_device(place):
+        format = "csv"
+    if format is None:
         raise FileError(f"{path}: unknown ending {ending!r}: write {listed(known, most=20)}, or '-'")
     if is_gzipped and format in ("parquet", "arrow"):
         raise FileError(f"{path}: only text files are gzipped: leave .gz out")
@@ -188,15 +182,17 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, _Screen(sys.stdout))
     elif _is_device(path):
         with open(path, "wb") as stream:
-            yield cast(BinaryIO, _Screen(stream)) if stream.isatty() else stream
+            if stream.isatty():
+                stream = cast(Any, _Screen(stream))
+            yield stream
     else:
-        with complete_file(_checked_place(path)) as stream:
+        with complete_file(_checked(check_place, path)) as stream:
             yield stream
 
 
-def _checked_place(path: str | os.PathLike[str]) -> Path:
+def _checked(check: Callable[[Any], T], path: str | os.PathLike[str]) -> T:
     try:
-        return check_place(path)
+        return check(path)
     except ValueError as error:
         raise FileError(str(error)) from None
 
@@ -214,11 +210,11 @@ class _Screen(io.RawIOBase):
         text = bytes(data).decode()
         if self.stream.isatty():
             text = printable(text)
-        if isinstance(self.stream, io.TextIOBase) and not hasattr(self.stream, "buffer"):
-            self.stream.write(text)
+        self.stream.flush()
+        out = getattr(self.stream, "buffer", self.stream)
+        if isinstance(out, io.TextIOBase):
+            out.write(text)
         else:
-            self.stream.flush()
-            out = getattr(self.stream, "buffer", self.stream)
             out.write(text.encode())
             out.flush()
         return len(data)
@@ -231,43 +227,19 @@ def _values(column: Any) -> list[Any]:
     return values
 
 
-def _text(columns: Lists, format: str, with_header: bool) -> str:
-    rows = zip(*columns.values(), strict=True)
+def _text(columns: dict[str, list[Any]], format: str, with_header: bool) -> str:
     if format == "jsonl":
         encode = json.JSONEncoder(ensure_ascii=False).encode
+        rows = zip(*columns.values(), strict=True)
         return "".join(f"{encode(dict(zip(columns, row, strict=True)))}\n" for row in rows)
-    text = _delimited(columns, format, with_header, csv.QUOTE_MINIMAL)
-    if "\r" in text:  # an end of line to readers, but older versions of the csv module do not quote it
-        text = _delimited(columns, format, with_header, csv.QUOTE_NONNUMERIC)
-    return text
-
-
-def _delimited(columns: Lists, format: str, with_header: bool, quoting: Any) -> str:
-    text = io.StringIO(newline="")
-    rows = csv.writer(text, delimiter="," if format == "csv" else "\t", lineterminator="\n", quoting=quoting)
-    if with_header:
-        rows.writerow(columns)
-    rows.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
-
-
-@contextmanager
-def _arrow_writer(stream: BinaryIO, format: str) -> Iterator[Callable[[Lists], None]]:
-    pa = import_optional("pyarrow", "writing Parquet or Arrow")
-    parquet, ipc = (import_optional(f"pyarrow.{name}", "writing Parquet or Arrow") for name in ("parquet", "ipc"))
-    out: Any = None
-    schema: Any = None
-
-    def add(columns: Lists) -> None:
-        nonlocal out, schema
-        table = pa.table(columns, schema=schema)
-        if out is None:
-            schema = table.schema
-            out = parquet.ParquetWriter(stream, schema) if format == "parquet" else ipc.new_file(stream, schema)
-        out.write_table(table)
-
-    try:
-        yield add
-    finally:
-        if out is not None:
-            out.close()
+    delimiter = {"csv": ",", "tsv": "\t"}[format]
+    written = ""
+    for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC):
+        text = io.StringIO(newline="")
+        out = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+        out.writerows([list(columns)] * with_header)
+        out.writerows(zip(*columns.values(), strict=True))
+        written = text.getvalue()
+        if "\r" not in written:  # an end of line to readers, but older versions of the csv module do not quote it
+            break
+    return written

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from similitude.data.limits import MAX_BATCH_ROWS
 from similitude.data.sources.arrow_files import arrow_batches, mapped, parquet_batches, text_problem
-from similitude.data.sources.batch import Batch, batch_rows, check_sample_fits, errors_in_batch
-from similitude.data.sources.passes import FirstPass, StableSample, read_ahead
+from similitude.data.sources.batch import (
+    Batch,
+    FirstPass,
+    StableSample,
+    batch_rows,
+    check_sample_fits,
+    errors_in_batch,
+    read_ahead,
+)
 from similitude.data.sources.source import (
     Source,
     errors_in_partition,

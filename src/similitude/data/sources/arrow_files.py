@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import warn_if_rounded
-from similitude.data.limits import BUFFERED_BYTES, MAX_BATCH_ROWS, PAGE_BYTES
-from similitude.data.sources.batch import Batch
+from similitude.data.limits import MAX_BATCH_ROWS
+from similitude.data.sources.batch import Batch, give_back
 from similitude.support import SourceError, missing_extra
 
 ARROW_MAGIC = b"ARROW1"
@@ -35,14 +35,13 @@ def pyarrow(module: str) -> Any:
 def parquet_batches(
     file: Any, rows: int | None = None, row_groups: Sequence[int] | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[Any]:
-    """Yield record batches of at most `rows` rows of an open Parquet file.
+    """Yield record batches of at most `rows` rows of an open Parquet file; a scan would hold whole row groups.
 
-    A scan of a dataset would hold whole row groups, and read further ones ahead. Pages of a file on disk are parts of
-    its memory map, so that one that announces too many bytes is an error before they are allocated.
+    Pages of a memory map that announce too many bytes are an error before they are allocated.
     """
     pages = mapped(file)
     content = file if pages is None else import_module("pyarrow").BufferReader(pages)
-    buffered = BUFFERED_BYTES if pages is None and rows is not None else 0
+    buffered = 1 << 16 if pages is None and rows is not None else 0  # bytes of a column that are read at a time
     reader = pyarrow("parquet").ParquetFile(content, buffer_size=buffered, pre_buffer=False)
     step = min(rows or MAX_BATCH_ROWS, MAX_BATCH_ROWS)
     for batch in reader.iter_batches(step, row_groups=row_groups, columns=columns):
@@ -53,11 +52,7 @@ def parquet_batches(
 def arrow_batches(
     file: Any, rows: int | None = None, check: Callable[[int], None] = lambda n_rows: None
 ) -> Iterator[Any]:
-    """Yield record batches of at most `rows` rows of an open Arrow file, in the file format or the stream format.
-
-    Record batches that are compressed are held as a whole, for they can be decompressed only as a whole. `check` is
-    called with the number of rows of each record batch, and raises if there are too many.
-    """
+    """Yield record batches of at most `rows` rows of an open Arrow file or stream; `check` gets the size of each."""
     ipc = pyarrow("ipc")
     magic = file.read(len(ARROW_MAGIC))
     file.seek(0)
@@ -84,17 +79,8 @@ def mapped(file: Any) -> mmap.mmap | None:
         return None
 
 
-def give_back(pages: mmap.mmap | None) -> None:
-    """Let the system take the pages of a shared memory map out of memory; they are read again if they are needed."""
-    if pages is not None and hasattr(pages, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
-        pages.madvise(mmap.MADV_DONTNEED)
-
-
 def text_problem(batch: Any, before: int = 0) -> str:
-    """Return which column of a record batch holds text that is not UTF-8, and what to do; nothing if none does.
-
-    `before` is the number of rows before the batch.
-    """
+    """Return which column holds text that is not UTF-8, if any; `before` is the number of rows before the batch."""
     invalid = import_module("pyarrow").ArrowInvalid
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
@@ -129,22 +115,22 @@ class ArrowReader:
             path = getattr(fragment, "path", "")
             name = f"shard {Path(path).name}" if path else "the dataset"
             with _errors_in(name):
-                self._check_schema(fragment.physical_schema, name)
-                size = self._count_rows(fragment)
+                found = fragment.physical_schema
+                for field in self.schema:
+                    if field.name not in found.names:
+                        problem = "has no labels" if field.name == label else "does not fit"
+                        raise SourceError(f"{name} {problem}: there is no column {field.name!r}")
+                    if (other := found.field(field.name).type) != field.type:
+                        first = f"in the first shard it is {field.type}"
+                        raise SourceError(f"{name}: column {field.name!r} is {other}, {first}")
+                if _format(fragment) == "arrow":  # which does not store the number of rows
+                    size = sum(batch.num_rows for batch in self._record_batches(fragment, MAX_BATCH_ROWS))
+                else:
+                    size = int(fragment.count_rows(**NOT_AHEAD))
             if size == 0:
                 raise SourceError(f"{name} is empty: leave it out")
             self.shards.append((fragment, name, size))
         self.n = sum(size for *_, size in self.shards)
-
-    def _check_schema(self, found: Any, name: str) -> None:
-        """Raise if a shard has other columns than the dataset."""
-        for field in self.schema:
-            if field.name not in found.names:
-                problem = "has no labels" if field.name == self.label else "does not fit"
-                raise SourceError(f"{name} {problem}: there is no column {field.name!r}")
-            if found.field(field.name).type != field.type:
-                other = found.field(field.name).type
-                raise SourceError(f"{name}: column {field.name!r} is {other}, in the first shard it is {field.type}")
 
     def pieces(self, rows: int, start: int) -> Iterator[Batch]:
         """Yield batches from a row on."""
@@ -161,10 +147,7 @@ class ArrowReader:
                     at += batch.num_rows
 
     def needs(self) -> tuple[int, float]:
-        """Return the memory that reading Parquet files takes: held in any case, and of a row; 0 for other formats.
-
-        A page and the dictionary of each column are held, and the list of row groups.
-        """
+        """Return the memory that reading Parquet files takes: held in any case, and of a row; 0 for other formats."""
         held = 0
         row = 0.0
         for fragment, name, _ in self.shards:
@@ -173,16 +156,11 @@ class ArrowReader:
                     told = fragment.metadata
                     groups = [told.row_group(one.id) for one in fragment.row_groups]
                     largest = max((one.total_byte_size for one in groups), default=0)
-                    pages = min(largest, 3 * PAGE_BYTES * told.num_columns)  # and a dictionary, stored and decoded
+                    # pyarrow, Spark and polars write pages of 1 MiB; there is a dictionary, stored and decoded
+                    pages = min(largest, 3 * 2**20 * told.num_columns)
                     held = max(held, pages + 10 * told.serialized_size)  # so much larger in memory
                     row = max(row, *(one.total_byte_size / max(1, one.num_rows) for one in groups))
         return held, row
-
-    def _count_rows(self, fragment: Any) -> int:
-        """Return the number of rows of a fragment; of formats that store it, without reading them."""
-        if _format(fragment) == "arrow":
-            return sum(batch.num_rows for batch in self._record_batches(fragment, MAX_BATCH_ROWS))
-        return int(fragment.count_rows(**NOT_AHEAD))
 
     def _record_batches(self, fragment: Any, rows: int) -> Iterator[Any]:
         names = self.schema.names
@@ -210,13 +188,14 @@ def from_arrow(batch: Any, label: str | None, weight: str | None, name: str) -> 
     if problem := text_problem(batch):
         raise SourceError(f"{name}: {problem}")
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    found = []
+    found = {}
     for what, column in (("label", label), ("weight", weight)):
-        values = None if column is None else columns.pop(column)
-        if values is not None and values.null_count:
-            raise SourceError(f"{name}: {values.null_count:,} rows have no {what}: fill them in, or leave them out")
-        found.append(None if values is None else values.to_numpy(zero_copy_only=False))
-    return _objects(columns, name, batch), *found
+        if column is not None:
+            values = columns.pop(column)
+            if values.null_count:
+                raise SourceError(f"{name}: {values.null_count:,} rows have no {what}: fill them in, or leave them out")
+            found[what] = values.to_numpy(zero_copy_only=False)
+    return _objects(columns, name, batch), found.get("label"), found.get("weight")
 
 
 def _objects(columns: dict[str, Any], name: str, batch: Any) -> Any:

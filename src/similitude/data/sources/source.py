@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from similitude.compute import is_table
+from similitude.compute import is_sparse, is_table
 from similitude.data.limits import MAX_BATCH_ROWS
-from similitude.data.sources.arrow_files import ArrowReader, arrow_dataset, from_arrow, give_back
+from similitude.data.sources.arrow_files import ArrowReader, arrow_dataset, from_arrow
 from similitude.data.sources.batch import (
     SIZED_ROWS,
     Batch,
     batch_rows,
-    check_reading_fits,
+    is_lazy_frame,
     rebatched,
+    size,
+    sliced,
     with_one_schema,
 )
 from similitude.support import PairError, SourceError, brief, error_prefix
-
-
-class BatchReader(Protocol):
-    """Reads one kind of data in batches."""
-
-    n: Any
-
-    def pieces(self, rows: int, start: int) -> Iterator[Batch]:
-        """Yield the data from a row on, in pieces of at most `rows` rows if the reader can choose."""
 
 
 class Source:
@@ -93,8 +85,16 @@ class Source:
 
     def batch_rows(self, budget: int) -> int:
         """Return the number of rows of a batch under a memory budget, from its first rows and what a file tells."""
-        held, row = self._reader.needs() if isinstance(self._reader, ArrowReader) else (0, 0.0)
-        check_reading_fits(held, budget)
+        held = 0
+        row = 0.0
+        if isinstance(self._reader, ArrowReader):
+            held, row = self._reader.needs()
+        if held > budget / 2:
+            raise MemoryError(
+                f"a page and the dictionary of each column of a row group, and the list of row groups, take about "
+                f"{held / 2**30:.2g} GiB, more than half of the memory budget of {budget / 2**30:.2g} GiB: write the "
+                f"Parquet file with fewer rows in a row group, or give the engine more memory"
+            )
         return batch_rows(next(self.batches(SIZED_ROWS)).objects, budget - held, row)
 
     def _labeled(self, rows: int, start: int) -> Iterator[Batch]:
@@ -127,7 +127,7 @@ def looks_like_source(X: Any) -> bool:
     """Tell whether X is read in batches rather than being a sequence of objects in memory."""
     if isinstance(X, (Source, np.memmap, os.PathLike)):
         return not isinstance(X, np.memmap) or X.ndim == 2
-    if _is_dataset(X) or _is_lazy_frame(X):
+    if _is_dataset(X) or is_lazy_frame(X):
         return True
     if isinstance(X, (str, bytes, type)) or hasattr(X, "__len__") or hasattr(X, "shape"):
         return False
@@ -138,43 +138,29 @@ class SliceReader:
     """Rows in memory or in a memory map, or the rows of a polars lazy frame, computed slice by slice."""
 
     def __init__(self, X: Any) -> None:
-        self.n: int
-        self._rows: Callable[[int, int], Any]
-        if hasattr(X, "collect"):
+        if is_sparse(X):
+            X = X.tocsr()
+        self.X = X
+        if is_lazy_frame(X):
             import polars
 
             self.n = int(X.select(polars.len()).collect().item())
-            self._rows = lambda a, b: X.slice(a, b - a).collect()
         else:
-            X = X.tocsr() if hasattr(X, "tocsr") else X
-            self.n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
-            self._rows = lambda a, b: sliced(X, a, b)
+            self.n = size(X)
 
     def pieces(self, rows: int, start: int) -> Iterator[Batch]:
         """Yield batches from a row on."""
         for a in range(start, self.n, rows):
             b = min(a + rows, self.n)
-            yield Batch(self._rows(a, b), name=f"rows {a:,} to {b - 1:,}", start=a)
-
-
-def sliced(X: Any, a: int, b: int) -> Any:
-    """Return the rows a to b; of a memory map as a copy, so that its pages need not stay in memory."""
-    if not isinstance(X, np.memmap):
-        return X.iloc[a:b] if hasattr(X, "iloc") else X[a:b]
-    rows = np.array(X[a:b])
-    pages: Any = X
-    while isinstance(pages, np.ndarray):
-        pages = pages.base
-    if isinstance(pages, mmap.mmap) and X.mode != "c":  # what was written into a private copy would be lost
-        give_back(pages)
-    return rows
+            yield Batch(sliced(self.X, a, b), name=f"rows {a:,} to {b - 1:,}", start=a)
 
 
 class ShardReader:
     """A folder of shards ``X_*.npy``, with labels in ``y_*.npy`` in the same folder or in another one."""
 
     def __init__(self, folder: Path, label_folder: Path | None = None) -> None:
-        names = sorted(folder.glob("X_*.npy"), key=_by_number)
+        names = list(folder.glob("X_*.npy"))
+        names.sort(key=lambda path: [int(one) if one.isdigit() else one for one in re.split(r"(\d+)", path.name)])
         if not names:
             raise SourceError(f"{folder}: there are no shards X_*.npy in it, and no Parquet files")
         self.shards = [(one, (label_folder or folder) / f"y{one.name[1:]}") for one in names]
@@ -188,24 +174,20 @@ class ShardReader:
     def pieces(self, rows: int, start: int) -> Iterator[Batch]:
         """Yield batches from a row on."""
         at = 0
-        for (X_path, y_path), size in zip(self.shards, self.sizes, strict=True):
+        for (X_path, y_path), n in zip(self.shards, self.sizes, strict=True):
             X = memory_map(X_path, f"shard {X_path}")
-            y = memory_map(y_path, f"shard {y_path}") if self.labeled else None
             name = f"shard {X_path.name}"
-            if size == 0:
+            labels = {}
+            if n == 0:
                 raise SourceError(f"{name} is empty: leave it out")
-            if y is not None and len(y) != size:
-                raise SourceError(f"{name} holds {size:,} objects, {y_path.name} {len(y):,} labels")
-            for a in range(max(0, start - at), size, rows):
-                b = min(a + rows, size)
-                labels = None if y is None else sliced(y, a, b)
-                yield Batch(sliced(X, a, b), labels, None, name, at + a)
-            at += size
-
-
-def _by_number(path: Path) -> list[Any]:
-    """Order X_2 before X_10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)]
+            if self.labeled:
+                labels = {"labels": memory_map(y_path, f"shard {y_path}")}
+                if len(labels["labels"]) != n:
+                    raise SourceError(f"{name} holds {n:,} objects, {y_path.name} {len(labels['labels']):,} labels")
+            for piece in SliceReader(X).pieces(rows, max(0, start - at)):
+                part = {what: sliced(y, piece.start, piece.stop) for what, y in labels.items()}
+                yield replace(piece, name=name, start=at + piece.start, **part)
+            at += n
 
 
 def memory_map(path: Path, name: str) -> Any:
@@ -260,7 +242,7 @@ class FunctionReader:
         return Batch(X, y, weights, name, start)
 
 
-def _reader(data: Any, columns: dict[str, str], label_folder: Path | None) -> BatchReader:
+def _reader(data: Any, columns: dict[str, str], label_folder: Path | None) -> Any:
     if isinstance(data, (str, os.PathLike)):
         data = Path(data)
         if not data.exists():
@@ -270,7 +252,7 @@ def _reader(data: Any, columns: dict[str, str], label_folder: Path | None) -> Ba
         data = memory_map(data, str(data)) if data.suffix == ".npy" else arrow_dataset(data)
     if _is_dataset(data):
         return ArrowReader(data, columns.get("labels"), columns.get("weights"))
-    if _is_lazy_frame(data) or hasattr(data, "shape") or (hasattr(data, "__len__") and len(data)):
+    if is_lazy_frame(data) or hasattr(data, "shape") or (hasattr(data, "__len__") and len(data)):
         return SliceReader(data)
     if callable(data) or hasattr(data, "__iter__"):
         return FunctionReader(data, columns)
@@ -295,10 +277,6 @@ def _is_dataset(X: Any) -> bool:
     return type(X).__module__.startswith("pyarrow") and hasattr(X, "get_fragments")
 
 
-def _is_lazy_frame(X: Any) -> bool:
-    return type(X).__module__.startswith("polars") and hasattr(X, "collect")
-
-
 @contextmanager
 def errors_in_partition(number: int, start: int | None = None) -> Iterator[None]:
     """Prefix errors with the partition; number a pair by its row in the collection, or in the partition if unknown."""
@@ -314,7 +292,7 @@ def errors_in_partition(number: int, start: int | None = None) -> Iterator[None]
 def partition_source(objects: Any, labels: Any = None, weights: Any = None) -> Source | None:
     """Return a partition as a source, or None if it has no rows."""
     objects = partition_objects(objects)
-    if (objects.shape[0] if hasattr(objects, "shape") else len(objects)) == 0:
+    if size(objects) == 0:
         if labels is not None and not isinstance(labels, str) and len(list(labels)):
             raise SourceError("it holds labels but no objects")
         return None
