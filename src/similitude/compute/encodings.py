@@ -235,9 +235,12 @@ def check_objects(X: Any, name: str = "X") -> int:
         raise TypeError(
             f"{name} must be a sequence of objects (a list, an array, a data frame), got {type(X).__name__}"
         )
-    if hasattr(X, "shape") and len(X.shape) == 0:
+    if not hasattr(X, "shape"):
+        n = len(X)
+    elif len(X.shape) == 0:
         raise TypeError(f"{name} is a single number, {brief(X)}: pass a sequence of objects")
-    n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    else:
+        n = int(X.shape[0])
     if n == 0:
         raise ValueError(f"{name} holds no objects: at least one is needed")
     return n
@@ -297,8 +300,9 @@ def as_objects(X: Any) -> list[Any]:
         columns = check_columns(X)
         if len(columns) == 1:
             return list(X.iloc[:, 0] if hasattr(X, "iloc") else X.to_series())
-        cells = X.itertuples(index=False, name=None) if hasattr(X, "itertuples") else X.iter_rows()
-        return [dict(zip(columns, row, strict=True)) for row in cells]
+        if not hasattr(X, "itertuples"):
+            return list(X.iter_rows(named=True))
+        return [dict(zip(columns, row, strict=True)) for row in X.itertuples(index=False, name=None)]
     if is_sparse(X):
         X = X.tocsr()
         return [X[i : i + 1] for i in range(X.shape[0])]
@@ -312,7 +316,11 @@ def as_matrix(X: Any) -> Any:
     """Return vectors, or numbers, as a matrix of float32 or float64 with one per row, without a copy if possible."""
     check_objects(X)
     if not isinstance(X, np.ndarray):
-        X = _stored(X)
+        if is_table(X) or is_column(X):
+            table = X if is_table(X) else X.to_frame()
+            X = np.column_stack([_column_floats(name, table[name].to_numpy()) for name in check_columns(table)])
+        elif not hasattr(X, "shape"):
+            X = stacked(list(X))
         if is_sparse(X):
             return _sparse_matrix(X)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
@@ -336,14 +344,6 @@ def as_matrix(X: Any) -> Any:
     return X
 
 
-def _stored(X: Any) -> Any:
-    """Return vectors of a data frame or a list as one array; other containers unchanged."""
-    if is_table(X) or is_column(X):
-        table = X if is_table(X) else X.to_frame()
-        return np.column_stack([_column_floats(name, table[name].to_numpy()) for name in check_columns(table)])
-    return X if hasattr(X, "shape") else stacked(list(X))
-
-
 def _as_floats(X: Any) -> Any:
     """Return an array or a tensor in float32 or float64 and native byte order."""
     kind = str(X.dtype).rsplit(".", 1)[-1]
@@ -352,7 +352,7 @@ def _as_floats(X: Any) -> Any:
         return X.astype(X.dtype.newbyteorder("=")) if xp is np else X
     if kind.startswith("complex"):
         raise TypeError("vector kernels need real numbers, not complex ones")
-    wanted = xp.float32 if kind in ("float16", "bfloat16") else xp.float64
+    wanted = {"float16": xp.float32, "bfloat16": xp.float32}.get(kind, xp.float64)
     if xp is not np:
         return xp.astype(X, wanted)
     if X.dtype.kind in "fiub":

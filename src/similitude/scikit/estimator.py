@@ -7,7 +7,7 @@ import functools
 import inspect
 import operator
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -211,16 +211,13 @@ class SimilarityEstimator(BaseEstimator):
         try:
             return super().set_params(**params)
         except ValueError as error:
-            raise ValueError(f"{error}{self._deeper(params)}") from error
-
-    def _deeper(self, params: Iterable[str]) -> str:
-        """Return a hint if a parameter of the similarity that is set belongs to one of its parts."""
-        start = f"{self._role}__"
-        known = self.get_params()
-        unknown = [one.removeprefix(start) for one in params if one not in known]
-        found = [one for name in unknown for one in known if one.startswith(start) and one.endswith(f"__{name}")]
-        hints = [parameter_hint(type(self), name, ()) for name in params if name not in known]
-        return "".join(f" ({one})" for one in (", ".join(found), *hints) if one)
+            start = f"{role}__"
+            known = self.get_params()
+            unknown = [one for one in params if one not in known]
+            ends = tuple(f"__{one.removeprefix(start)}" for one in unknown)  # a parameter of a part
+            hints = [", ".join(one for one in known if one.startswith(start) and one.endswith(ends))]
+            hints += [parameter_hint(type(self), name, ()) for name in unknown]
+            raise ValueError("".join([str(error), *(f" ({one})" for one in hints if one)])) from error
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -115,12 +115,9 @@ class Cached(Wrapped):
         return self.store.function(digest(_identity(self.k, of_function), DIGEST), self.k)
 
     def __repr__(self) -> str:
-        given = []
-        if self.store.path is not None:
-            given.append(repr(self.store.path))
-        if self.store.name is not None:
-            given.append(f"name={self.store.name!r}")
-        return f"{in_brackets(self.k)}.cached({', '.join(given)})"
+        path = [repr(self.store.path)] * (self.store.path is not None)
+        name = [f"name={self.store.name!r}"] * (self.store.name is not None)
+        return f"{in_brackets(self.k)}.cached({', '.join(path + name)})"
 
 
 def _identity(k: Similarity, of_function: Callable[[Any], Any]) -> Any:

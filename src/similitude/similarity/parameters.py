@@ -46,7 +46,9 @@ class Parametric:
             known = self._params()
             value = params[path]
             if name not in known:
-                raise ValueError(f"{unknown_parameter(type(self), name, known)}{self._deeper(path)}")
+                deeper = " or ".join([repr(one) for one in self.get_params() if one.endswith(f"__{path}")])
+                hint = f"; did you mean {deeper}, of a part?" * bool(deeper)
+                raise ValueError(f"{unknown_parameter(type(self), name, known)}{hint}")
             if not inner:
                 self._set_param(name, value)
             elif isinstance(known[name], Parametric):  # in a copy: the part may be shared
@@ -54,11 +56,6 @@ class Parametric:
             else:
                 raise ValueError(f"{name} of {self!r} has no parameters of its own, so {path!r} cannot be set")
         return self
-
-    def _deeper(self, path: str) -> str:
-        """Return a hint if a parameter of this name belongs to a part."""
-        found = [one for one in self.get_params() if one.endswith(f"__{path}")]
-        return f"; did you mean {' or '.join(map(repr, found))}, of a part?" if found else ""
 
     def _params(self) -> dict[str, Any]:
         cls: Any = type(self)

@@ -66,8 +66,8 @@ class PairError(ValueError):
 
     def at(self, rows: Any, columns: Any) -> PairError:
         """Return the error with the pair named by these positions of rows and columns; None leaves a side unchanged."""
-        i = self.i if rows is None else int(rows[self.i])
-        j = self.j if columns is None else int(columns[self.j])
+        places = [(rows, self.i), (columns, self.j)]
+        i, j = (at if side is None else int(side[at]) for side, at in places)
         return PairError(i, j, self.problem)
 
 

@@ -216,9 +216,7 @@ class Guarantee(Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return the statement, the theorem, its premises and what is known of each."""
-        parts = []
-        if self.theorem:
-            parts.append(paragraph(f"By {self.theorem}."))
+        parts = [paragraph(f"By {self.theorem}.")] * bool(self.theorem)
         if self.premises:
             rows = [(tag(one.state), one.text, one.evidence) for one in self.premises]
             parts.append(table(("premise", "that", "evidence"), rows))

@@ -31,7 +31,6 @@ def interruptibly(f: Callable[..., Any], *arguments: Any) -> Any:
     future = in_daemon_thread(f, *arguments)
     _GOING_ON.append(future)
     future.add_done_callback(_GOING_ON.remove)
-    # seconds until a thread that waits looks for Ctrl-C at the latest
     while not wait([future], 0.2).done:  # a signal just before a wait does not end it
         pass
     return future.result()

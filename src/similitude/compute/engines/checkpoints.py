@@ -48,19 +48,6 @@ class Checkpoint:
         self.fingerprints = dict(fingerprints)
         self._due = time.monotonic() + WRITE_INTERVAL
 
-    def resume(self) -> tuple[int, dict[str, np.ndarray]]:
-        """Return the number of rows done and their sums; if there is no file, create one to see that it is possible."""
-        found = self.read()
-        if found is not None:
-            return found
-        try:
-            self.write(0, {})
-        except OSError as error:
-            raise CheckpointError(
-                f"checkpoint {self.path} cannot be written: {error.strerror or error}. Name another place"
-            ) from None
-        return 0, {}
-
     def read(self) -> tuple[int, dict[str, np.ndarray]] | None:
         """Return the number of rows done and their sums, or None if there is no file."""
         try:
@@ -175,9 +162,16 @@ def sum_batches(
     total: Any = None
     if engine.checkpoint is not None:
         checkpoint = Checkpoint(engine.checkpoint, fingerprints())
-        start, arrays = checkpoint.resume()
+        found = checkpoint.read()
         try:
-            total = read(arrays) if arrays else None
+            if found is None:
+                checkpoint.write(0, {})  # to see that it is possible
+            elif found[1]:
+                start = found[0]
+                total = read(found[1])
+        except OSError as error:
+            problem = f"cannot be written: {error.strerror or error}. Name another place"
+            raise CheckpointError(f"checkpoint {checkpoint.path} {problem}") from None
         except (TypeError, ValueError, AttributeError) as error:
             raise damaged_checkpoint(checkpoint.path) from error
         if start > n:

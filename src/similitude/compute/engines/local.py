@@ -256,14 +256,14 @@ def _interrupts_deferred() -> Iterator[None]:
 def _begin_worker(parent: int) -> None:
     """Leave Ctrl-C to the parent, and end when it is gone, however it ended: loky would go on with its tiles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGKILL)
+
     if sys.platform != "win32":  # where a process keeps the number of its parent
-        threading.Thread(target=_end_with, args=(parent,), daemon=True, name="parent watch").start()
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os.kill(os.getpid(), signal.SIGKILL)
+        threading.Thread(target=watch, daemon=True, name="parent watch").start()
 
 
 _unpickled = functools.lru_cache(maxsize=4)(pickle.loads)

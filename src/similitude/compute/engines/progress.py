@@ -40,12 +40,9 @@ def with_progress(
 ) -> Iterator[T]:
     """Return an iterator that shows the progress: an item counts, with its size, when the next one is requested."""
     display = display_for(progress)
-    return items if display is None else _shown(items, display, total, size, done, unit)
-
-
-def _shown(
-    items: Iterator[T], display: Display, total: int | None, size: Callable[[Any], int], done: int, unit: str
-) -> Iterator[T]:
+    if display is None:
+        yield from items
+        return
     before = done
     start = time.monotonic()
     try:

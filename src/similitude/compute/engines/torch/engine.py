@@ -176,9 +176,9 @@ class TorchEngine(Engine):
         """Return an encoding on the device, or unchanged if it is too large (see `Engine.to_device`)."""
         from similitude.compute.engines.torch.transfer import DeviceCopier, is_movable
 
-        # share of the budget up to which arrays are held on the device for linear algebra
-        fits = is_movable(encoding) and nbytes(encoding) + reserve <= 0.5 * self.budget
-        return moved(encoding, DeviceCopier(self.torch_device)) if fits else encoding
+        if is_movable(encoding) and nbytes(encoding) + reserve <= 0.5 * self.budget:
+            return moved(encoding, DeviceCopier(self.torch_device))
+        return encoding
 
     @contextmanager
     def linear_algebra(self, what: str) -> Iterator[None]:

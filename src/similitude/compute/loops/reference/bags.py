@@ -72,8 +72,8 @@ def term_bags(text: Array, starts: Array, words: int, shortest: int = 1, longest
     columns = []
     ends = [0]
     numbers: dict[str, int] = {}
-    for string in pieces(text, starts):
-        terms = Counter(_terms("".join(map(chr, string.tolist())), words, shortest, longest))
+    for string in _strings(text, starts):
+        terms = Counter(_terms(string, words, shortest, longest))
         for term in sorted(terms, key=_key):
             columns.append(numbers.setdefault(term, len(numbers)))
             counts.append(terms[term])
@@ -97,7 +97,11 @@ def _terms(text: str, words: int, shortest: int, longest: int) -> Iterator[str]:
 
 def term_keys(text: Array, starts: Array) -> Array:
     """Return the key of each string as a term: a digest of 64 bits."""
-    return np.array([_key("".join(map(chr, string.tolist()))) for string in pieces(text, starts)], np.uint64)
+    return np.array([_key(string) for string in _strings(text, starts)], np.uint64)
+
+
+def _strings(text: Array, starts: Array) -> list[str]:
+    return ["".join(map(chr, letters.tolist())) for letters in pieces(text, starts)]
 
 
 def _key(term: str) -> int:
@@ -140,11 +144,10 @@ def pieces(values: Array, starts: Array) -> list[Array]:
 
 
 def _code(q: int, window: tuple[int, ...]) -> int:
-    packed = q + 1
-    for letter in window:
-        packed = packed << 8 | letter
-    if len(window) <= 7 and packed < DIGESTED and max(window, default=0) < 256:
-        return packed
+    if len(window) <= 7 and max(window, default=0) < 256:
+        packed = int.from_bytes(bytes(window), "big") + ((q + 1) << 8 * len(window))
+        if packed < DIGESTED:
+            return packed
     digest = q + 1
     for letter in window:
         digest = _mixed((digest + letter) % 2**64)

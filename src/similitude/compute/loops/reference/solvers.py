@@ -105,7 +105,7 @@ def swap_medoids(far: Array, medoids: NDArray[np.int64], start: int, most: int, 
     for tried in range(most):
         if failed >= n:
             break
-        failed = 0 if _swap_in(far, medoids, (start + tried) % n) else failed + 1
+        failed = (failed + 1) * (not _swap_in(far, medoids, (start + tried) % n))
     return failed
 
 

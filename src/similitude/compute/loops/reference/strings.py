@@ -143,14 +143,16 @@ def _best(scores: Array, gap_open: float, gap_extend: float, local: bool) -> flo
     """Return the score of the best alignment by the tables of Gotoh: any, and those that end with a gap."""
     n, m = scores.shape
     best, down, across = np.zeros((n + 1, m + 1)), *np.full((2, n + 1, m + 1), -np.inf)
+    lowest = 0.0
     if not local:
+        lowest = -np.inf
         best[1:, 0] = down[1:, 0] = -gap_open - np.arange(n) * float(gap_extend)
         best[0, 1:] = across[0, 1:] = -gap_open - np.arange(m) * float(gap_extend)
     for i, j in np.ndindex(n, m):
         down[i + 1, j + 1] = max(best[i, j + 1] - gap_open, down[i, j + 1] - gap_extend)
         across[i + 1, j + 1] = max(best[i + 1, j] - gap_open, across[i + 1, j] - gap_extend)
         ended = max(best[i, j] + scores[i, j], down[i + 1, j + 1], across[i + 1, j + 1])
-        best[i + 1, j + 1] = max(ended, 0.0) if local else ended
+        best[i + 1, j + 1] = max(ended, lowest)
     return float(best.max() if local else best[-1, -1])
 
 
