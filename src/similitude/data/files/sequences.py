@@ -1,8 +1,4 @@
-"""Sequences: FASTA files, whose sequences are letters, and ``.ts`` files of aeon and sktime, whose series are numbers.
-
-FASTA has a header line that starts with ``>``, followed by the lines of a sequence; ``;`` starts a comment. ``.ts`` has
-a header of ``@`` lines, then one case per line, channels separated by colons.
-"""
+"""Sequences of letters in FASTA files, and series of numbers in ``.ts`` files of aeon and sktime."""
 
 from __future__ import annotations
 

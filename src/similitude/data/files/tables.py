@@ -1,7 +1,4 @@
-"""Formats with columns: CSV, TSV, Excel, JSON Lines, Parquet and Arrow, whole or some rows at a time.
-
-Cells of CSV, TSV and Excel files are text, but for columns of a CSV or TSV file that Arrow parses as plain numbers.
-"""
+"""Formats with columns: CSV, TSV, Excel, JSON Lines, Parquet and Arrow, whole or some rows at a time."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Text files: their encoding, their lines, and the separator and header of those with columns.
-
-The encoding is UTF-8, UTF-16 by its byte order mark, Windows-1252 by its letters, or as given. The separator is the
-usual one, or another by which every row has as many cells as the header. Excel's ``sep=;`` and comments above a table
-are left out, and a header with one cell too few or too many is completed.
-"""
+"""Text files: their encoding, their lines, and the separator and header of those with columns."""
 
 from __future__ import annotations
 
