@@ -426,7 +426,7 @@ def labeled(*labels):
     ],
 )
 def test_the_task_follows_the_labels_and_is_said(labels, task, capsys):
-    out = Output(as_json=False)
+    out = Output()
     assert task_of(out, labeled(*labels), None) == task
     assert len(out.notes) == 1 and task in out.notes[0] and out.notes[0] in capsys.readouterr().err
     if task == "regression":

@@ -5,7 +5,7 @@ import pytest
 from cli_runs import run, write_csv
 
 from similitude import SimilarityClassifier
-from similitude.cli.inputs import TrainingOptions
+from similitude.cli.inputs import DataOptions
 from similitude.cli.output import Output
 from similitude.data.files import open_file, read
 from similitude.errors import FileError, FileTooLargeError
@@ -25,11 +25,12 @@ def rows(tmp_path):
 def test_a_file_as_a_source(rows, monkeypatch):
     path, X, y = rows
     monkeypatch.setattr(open_file, "_uncompressed_size", lambda file, most: 10**15)
-    data = TrainingOptions(file=path, label="where", similarity="gaussian(sigma=1)").load(Output(True), may_stream=True)
-    assert isinstance(data.objects, Source) and data.text == "gaussian(sigma=1)"
+    given = DataOptions(file=path, label="where", similarity="gaussian(sigma=1)")
+    data, text, similarity = given.read_both(Output(True), may_stream=True)
+    assert isinstance(data.objects, Source) and text == "gaussian(sigma=1)"
     assert np.array_equal(data.labels, y)
     assert np.array_equal(next(data.objects.batches()).objects, X)
-    model = SimilarityClassifier(data.similarity, n_landmarks=20)
+    model = SimilarityClassifier(similarity, n_landmarks=20)
     found = model.fit(data.objects).decision_function(X[:100])
     np.testing.assert_allclose(found, model.fit(X, y).decision_function(X[:100]), atol=1e-9)
 

@@ -62,7 +62,6 @@ def wait_for(screen, text):
 def test_a_line_says_what_is_done_and_is_gone_afterwards(monkeypatch):
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("similitude.cli.status_line.DELAY", 0.01)
     monkeypatch.setattr("similitude.cli.status_line.REDRAW_SECONDS", 0.01)
 
     def work():
@@ -84,7 +83,7 @@ def test_a_line_says_what_is_done_and_is_gone_afterwards(monkeypatch):
 def test_nothing_is_shown_where_there_is_no_terminal(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr("similitude.cli.status_line.DELAY", 0.0)
+    monkeypatch.setattr("similitude.cli.status_line.REDRAW_SECONDS", 0.0)
     with Output().working("reading"):
         time.sleep(0.02)
     assert stream.getvalue() == ""

@@ -25,7 +25,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Laplace, Linear
 from similitude.learners.clusters import KernelKMeans
-from similitude.learners.clusters.kernel_kmeans import FeatureInnerProducts, GramInnerProducts, cluster, seeded
+from similitude.learners.clusters.kernel_kmeans import Clustering, FeatureInnerProducts, GramInnerProducts, seeded
 
 rng = np.random.default_rng(0)
 BLOBS = np.concatenate([rng.standard_normal((20, 2)) + center for center in ([0, 0], [8, 0], [0, 8], [8, 8])])
@@ -89,7 +89,7 @@ def test_the_objective_never_grows(seed, weighted):
     points = np.random.default_rng(seed).standard_normal((300, 4))
     weights = np.random.default_rng(seed).uniform(0, 3, 300) if weighted else np.ones(300)
     space = GramInnerProducts(rbf_kernel(points, gamma=0.2))
-    trace = [cluster(space, weights, 12, np.random.default_rng(1), steps, 0.0).inertia for steps in range(1, 30)]
+    trace = [Clustering(space, weights, 12, np.random.default_rng(1), steps, 0.0).inertia for steps in range(1, 30)]
     assert (np.diff(trace) <= 1e-9 * trace[0]).all() and trace[-1] < trace[0]
 
 
@@ -99,12 +99,12 @@ def test_a_cluster_left_empty_gets_the_farthest_object(monkeypatch):
         "similitude.learners.clusters.kernel_kmeans.seeded", lambda *_: np.array([0, 0, 0, 1, 1])
     )  # none is in 2
     for space in (FeatureInnerProducts(points), GramInnerProducts(points @ points.T)):
-        first = cluster(space, np.ones(5), 3, np.random.default_rng(0), 1, 0.0)
+        first = Clustering(space, np.ones(5), 3, np.random.default_rng(0), 1, 0.0)
         assert first.inertia == pytest.approx(202.0) and first.norms[2] == np.inf
-        found = cluster(space, np.ones(5), 3, np.random.default_rng(0), 100, 0.0)
+        found = Clustering(space, np.ones(5), 3, np.random.default_rng(0), 100, 0.0)
         assert found.inertia == pytest.approx(2.0)
         assert found.labels[:3].tolist() == [0, 0, 0] and set(found.labels[3:]) == {1, 2}
-        unweighted = cluster(space, np.array([1.0, 1, 1, 0, 0]), 3, np.random.default_rng(0), 100, 0.0)
+        unweighted = Clustering(space, np.array([1.0, 1, 1, 0, 0]), 3, np.random.default_rng(0), 100, 0.0)
         assert unweighted.inertia == pytest.approx(0.0)
 
 

@@ -11,9 +11,11 @@ from test_series import RAGGED, fast, ragged, waves
 from similitude import SimilarityClassifier, check_kernel, load, save
 from similitude.datasets import vowels
 from similitude.kernels import Convolutions, explicit_dimension, explicit_map
-from similitude.kernels.series.convolutions import BIAS, DEVIATION, DILATION, FIRST_CHANNEL, KERNEL_NUMBER, MEAN, PADDED
+from similitude.kernels.series.convolutions import BIAS, DEVIATION, FIRST_CHANNEL, MEAN
 from similitude.similarity.expressions import parse
 from similitude.support import UnresolvedError
+
+KERNEL_NUMBER, DILATION, PADDED = range(3)
 
 SMALL = Convolutions(n_features=252)
 

@@ -148,7 +148,7 @@ def test_other_errors():
     k = WeisfeilerLehmanEdges(0, Linear())
     with pytest.raises(ValueError, match="the edges of some graphs have 1 attributes, those of others 2"):
         k.cross([(EDGES, 3, None, None, [[0.0], [1.0]])], [(EDGES, 3, None, None, [[0.0, 1.0], [1.0, 1.0]])])
-    assert as_graphs([(EDGES, 3)]).edge_attributes.shape == (4, 0)  # not asked for
+    assert as_graphs([(EDGES, 3)]).neighbors.attributes.shape == (4, 0)  # not asked for
 
 
 def test_expression_and_saved_model(tmp_path):

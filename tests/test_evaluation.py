@@ -362,10 +362,10 @@ def test_pilot_rows_that_judge_are_of_other_groups(n):
     places = np.arange(len(who))[:, None]
     order = np.random.default_rng(0).permutation(len(who))
     for one in pilot_splits(places, y[:, None], order, Pilot.of(len(who)), groups=who):
-        judged, fitted = who[one.held_out.X[:, 0]], who[one.fitted.X[:, 0]]
+        judged, fitted = who[one.X_held_out[:, 0]], who[one.X[:, 0]]
         assert len(judged) and len(fitted) and not np.isin(judged, fitted).any()
     (single, *_) = pilot_splits(places, y[:, None], order, Pilot.of(len(who)), groups=np.zeros_like(who))
-    assert len(single.fitted.X) and len(single.held_out.X)
+    assert len(single.X) and len(single.X_held_out)
 
 
 def test_a_metric_that_recognizes_groups_is_not_learned():

@@ -271,7 +271,7 @@ def test_many_classes_stay_small_and_exact(loss, n, tmp_path):
 def test_however_many_classes_stay_small_and_exact(loss, sizes, tmp_path, monkeypatch):
     classes, n = sizes
 
-    def quickly(loss, penalty, F, numbers, n_classes, weights, random_state, together):
+    def quickly(loss, penalty, F, numbers, n_classes, weights, random_state, groups, last):
         """Leave all of the loss to the last Newton step."""
         Y = np.where(numbers[:, None] == np.arange(n_classes), 1.0, -1.0)
         linear = Ridge(Moments.of(F, Y, weights)).fit(1.0)

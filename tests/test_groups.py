@@ -278,7 +278,7 @@ def problem():
 @pytest.mark.parametrize("only", [None, 0.7])
 def test_ridge_without_a_group_is_fitted_to_the_others(problem, only):
     F, Y, weights, groups = problem
-    trial = Ridge(Moments.of(F, Y, weights), only).left_out(F, Y, weights, groups)(0.7)
+    trial = Ridge(Moments.of(F, Y, weights), only).left_out(F, Y, weights, groups)([0.7])[0]
     assert isinstance(trial, Trial)
     for group in np.unique(groups):
         others, own = groups != group, groups == group
@@ -288,7 +288,8 @@ def test_ridge_without_a_group_is_fitted_to_the_others(problem, only):
 
 def test_a_group_of_all_rows_cannot_be_left_out(problem):
     F, Y, weights, _ = problem
-    assert Ridge(Moments.of(F, Y, weights)).left_out(F, Y, weights, np.zeros(60, int))(0.7) is None
+    (alone,) = Ridge(Moments.of(F, Y, weights)).left_out(F, Y, weights, np.zeros(60, int))([0.7])
+    assert np.isnan(alone.loss)
 
 
 @pytest.mark.parametrize("constant", [True, False])

@@ -9,8 +9,9 @@ from scipy.optimize import nnls
 from similitude import FromBlocks, SimilarityClassifier
 from similitude.datasets import FewObjects
 from similitude.kernels import Gaussian, Linear
-from similitude.landmarks import class_gap, class_margin
 from similitude.landmarks.guarantees import (
+    class_gap,
+    class_margin,
     fixed_beforehand,
     is_kernel,
     margin_bound,

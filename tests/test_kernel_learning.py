@@ -120,23 +120,23 @@ def test_the_rows_that_judge_do_not_teach():
     """Targets of judged rows do not change the metric of their split."""
     X, y = points(300, 4), points(300, 1, 1)
     splits = pilot_splits(X, y, np.random.default_rng(0).permutation(len(X)), Pilot.of(len(X)))
-    other = tuple(one._replace(held_out=one.held_out._replace(Y=-one.held_out.Y)) for one in splits)
+    other = tuple(one._replace(Y_held_out=-one.Y_held_out) for one in splits)
     for one, changed in zip(splits, other, strict=True):
         found = []
         for part in (one, changed):
             fit = isotropic(Gaussian(), (part,))
-            again = fit.candidate.fit(fit.setting._replace(width=0, penalty=-1))
+            again = fit.candidate.fit((0, -1))
             found.append(fit.candidate.squared_gradients(again, diagonal=True)[0][0])
         np.testing.assert_array_equal(*found)
 
 
 def test_folds_judge_every_row_once_and_many_rows_are_split():
     X = np.arange(400.0)[:, None]
-    judged = np.concatenate([split.held_out.X[:, 0] for split in pilot_splits(X, X, np.arange(400), Pilot.of(400))])
+    judged = np.concatenate([split.X_held_out[:, 0] for split in pilot_splits(X, X, np.arange(400), Pilot.of(400))])
     np.testing.assert_array_equal(np.sort(judged), X[:, 0])
     (split,) = pilot_splits(*[np.arange(9000.0)[:, None]] * 2, np.arange(9000), Pilot.of(9000))
-    assert (len(split.fitted.X), len(split.held_out.X)) == (1600, 1000)
-    assert not set(split.fitted.X[:, 0]) & set(split.held_out.X[:, 0])
+    assert (len(split.X), len(split.X_held_out)) == (1600, 1000)
+    assert not set(split.X[:, 0]) & set(split.X_held_out[:, 0])
 
 
 def test_gain_is_paired():

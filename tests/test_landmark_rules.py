@@ -284,7 +284,7 @@ def test_the_factor_is_exact_on_the_pivots(dtype, threads):
     X = np.random.default_rng(1).standard_normal((1500, 40)).astype(dtype)
     pool = make_pool(Gaussian(6.0), X, engine=LocalEngine(threads=threads))
     pivots, F = rpcholesky(pool, 200)
-    K = pool.columns(pivots)
+    K = pool.against(pivots).whole()
     assert F.dtype == K.dtype == dtype and F.shape == (1500, 200)
     tolerance = 1e3 * np.finfo(dtype).eps
     np.testing.assert_allclose(F @ F[pivots].T, K, atol=tolerance)

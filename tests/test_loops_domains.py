@@ -9,7 +9,7 @@ import pytest
 from test_loops import SETS, chosen
 
 from similitude.compute import loops
-from similitude.compute.loops import BagArrays, Patterns, reference
+from similitude.compute.loops import BagArrays, reference
 from similitude.kernels.graphs.graphlet_types import graphlet_types
 
 rng = np.random.default_rng(0)
@@ -33,7 +33,7 @@ def sparse(dense):
 
 
 A, B = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]), np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 4.0]])
-PAIRS = Patterns(np.array([0, 1]), np.array([0, 2]), np.array([2]))
+PAIRS = (np.array([0, 1]), np.array([0, 2]), np.array([2]))
 TEXT = np.array([0, 1, 300, 0, 1, 2], np.uint32), starts(4, 2)
 BAGS = reference.window_bags(*TEXT, PAIRS)
 PATH = np.array([0, 3, 5]), np.array([0, 1, 3, 4, 5, 6]), np.array([1, 0, 2, 1, 1, 0], np.int32)
@@ -216,14 +216,14 @@ OUTSIDE = [
     ("pick", 3, np.zeros((3, 3)), "out needs one row"),
     ("window_bags", 1, np.array([0, 2, 1, 6]), "must not decrease"),
     ("window_bags", 1, np.array([], np.int64), "from 0 to the end"),
-    ("window_bags", 2, PAIRS._replace(spans=np.array([1])), "positions must lie"),
+    ("window_bags", 2, (*PAIRS[:2], np.array([1])), "positions must lie"),
     ("term_bags", 1, np.array([0, 2, 1, 6]), "must not decrease"),
     ("term_bags", 2, -1, "words must be from 0"),
     ("term_bags", 3, 0, "shortest must be from 1"),
     ("term_keys", 0, np.zeros(6), WRONG_TYPE),
-    ("window_bags", 2, PAIRS._replace(spans=np.array([-1])), "spans must be"),
-    ("window_bags", 2, PAIRS._replace(spans=np.array([2**62])), "spans must be"),
-    ("window_bags", 2, PAIRS._replace(spans=np.array([2, 2])), "one span for each"),
+    ("window_bags", 2, (*PAIRS[:2], np.array([-1])), "spans must be"),
+    ("window_bags", 2, (*PAIRS[:2], np.array([2**62])), "spans must be"),
+    ("window_bags", 2, (*PAIRS[:2], np.array([2, 2])), "one span for each"),
     ("neighbor_bags", 2, 2**32, "fewer than 2\\^63 words"),
     ("neighbor_bags", 2, 1_000_000, "words are near each window"),
     ("neighbor_bags", 3, 63, "length must be from 1 to 62"),
@@ -232,7 +232,7 @@ OUTSIDE = [
     ("shared_features", 0, bags(places=BAGS.places + 7), "a place lies outside"),
     ("shared_features", 0, bags(places=BAGS.places - 7), "a place lies outside"),
     ("shared_features", 0, bags(places=BAGS.places[:0]), "need their windows"),
-    ("shared_features", 2, Patterns(short[:0], np.array([0]), short[:0]), "need their windows"),
+    ("shared_features", 2, (short[:0], np.array([0]), short[:0]), "need their windows"),
     ("shared_features", 1, bags(starts=starts(1, 1)), "from 0 to the end"),
     ("set_bits", 1, np.array([0, -1, 128], np.int32), "has no bit"),
     ("set_bits", 2, starts(3), "one row of out"),
@@ -410,7 +410,7 @@ def replaced(given, path, value):
     if not path:
         return value
     parts = [replaced(one, path[1:], value) if i == path[0] else one for i, one in enumerate(given)]
-    return type(given)(*parts) if isinstance(given, (Patterns, BagArrays)) else type(given)(parts)
+    return type(given)(*parts) if isinstance(given, BagArrays) else type(given)(parts)
 
 
 def disturbed(array, rng):

@@ -43,7 +43,7 @@ def same_arrays(got, expected):
 @given(batches, st.integers(0, 4))
 def test_weisfeiler_lehman_is_its_twin(batch, iterations):
     given = as_graphs(batch)
-    arguments = given.structure, given.labels, given.edge_labels, iterations
+    arguments = given.structure, given.labels, given.neighbors.labels, iterations
     same_arrays(loops.weisfeiler_lehman(*arguments), reference_graphs.weisfeiler_lehman(*arguments))
 
 
@@ -114,7 +114,7 @@ def test_labeled_walks_are_their_twin(batch, others, decay):
 def walked(batch):
     """Return graphs with labels and a bound of their largest eigenvalues: no node has more than 7 neighbors."""
     given = as_graphs(batch)
-    return *given.structure, given.labels, given.edge_labels, np.full(len(batch), 7.0)
+    return *given.structure, given.labels, given.neighbors.labels, np.full(len(batch), 7.0)
 
 
 def random_histograms(rng, rows, different, most):

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from test_loops import chosen
 
 from similitude.compute import loops
-from similitude.compute.loops import Patterns
 from similitude.compute.loops.reference import bags as reference_bags
 from similitude.compute.loops.reference import strings as reference_strings
 
@@ -33,7 +32,7 @@ def joined(texts, dtype=np.uint32):
 
 def patterns(*of):
     positions, starts = joined([chosen for chosen, _ in of], np.int64)
-    return Patterns(positions, starts, np.array([span for _, span in of], np.int64))
+    return (positions, starts, np.array([span for _, span in of], np.int64))
 
 
 PATTERNS = [

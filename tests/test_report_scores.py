@@ -34,7 +34,12 @@ def predictions(classes, n=80, seed=0):
     chances = rng.dirichlet(np.ones(classes), n) + 0.8 * np.eye(classes)[y] * rng.random((n, 1))
     chances = (chances / chances.sum(axis=1, keepdims=True)).round(2)  # with ties
     inputs = validated("gaussian", rng.normal(size=(n, 2)), y, "classification", 0)
-    return inputs, HeldOutPredictions(np.arange(n), chances[None], chances, inputs.codes, "HELD-OUT"), y, chances
+    return (
+        inputs,
+        HeldOutPredictions(np.arange(n), chances[None], chances, inputs.codes, "HELD-OUT", np.arange(n)),
+        y,
+        chances,
+    )
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -62,7 +67,7 @@ def test_scores_of_numbers_are_those_of_scikit_learn():
     y = rng.normal(size=60)
     predicted = y + rng.normal(size=60) / 2
     inputs = validated("gaussian", y[:, None], y, None, 0)
-    found = scores(inputs, HeldOutPredictions(np.arange(60), predicted[None], None, y, "HELD-OUT"))
+    found = scores(inputs, HeldOutPredictions(np.arange(60), predicted[None], None, y, "HELD-OUT", np.arange(60)))
     assert found["root mean squared error"].value == pytest.approx(np.sqrt(((y - predicted) ** 2).mean()))
     assert found["mean absolute error"].value == pytest.approx(mean_absolute_error(y, predicted))
     assert found["R²"].value == pytest.approx(r2_score(y, predicted))
@@ -73,7 +78,9 @@ def test_the_interval_of_a_difference_covers_no_difference_as_often_as_it_says()
     for _ in range(200):
         targets = np.zeros(n, int)
         one, other = (np.eye(2)[(rng.random(n) < 0.3).astype(int)][None].astype(float) for _ in range(2))
-        pair = [HeldOutPredictions(np.arange(n), each, each[0], targets, "HELD-OUT") for each in (one, other)]
+        pair = [
+            HeldOutPredictions(np.arange(n), each, each[0], targets, "HELD-OUT", np.arange(n)) for each in (one, other)
+        ]
         found = ahead_of(*pair, 0)
         covered += found.low <= 0 <= found.high
     assert covered >= 0.9 * 200

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from similitude import SimilarityClassifier, check_kernel
-from similitude.kernels import DTW, Edit, Gaussian, GlobalAlignment, Linear, MeanOf, Spectrum
+from similitude.kernels import DTW, Edit, Gaussian, GlobalAlignment, Linear, MeanOf, Polynomial, Spectrum
 from similitude.kernels import samples as module
 from similitude.similarity.expressions import parse
 
@@ -24,6 +24,7 @@ def by_pairs(k, X, Z):
     [
         (Gaussian(1.5), CLOUDS),
         (Gaussian(1.5), [one.tolist() for one in CLOUDS]),
+        (Polynomial(2).normalized(), CLOUDS),
         (Spectrum(2), TEXTS),
         (Edit(), TEXTS),
         (GlobalAlignment(1.0), [[[0.0, 1.0], [2.0]], [[1.0, 2.0, 3.0]]]),

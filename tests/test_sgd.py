@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from similitude import FromBlocks, FromPairs, Similarity
 from similitude.engines import LocalEngine
-from similitude.errors import NotAKernelError
+from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear
 from similitude.learners.svm.sgd import KernelSGDSVC
 from similitude.results import CONDITIONAL, NONE, PROVEN
@@ -128,6 +128,23 @@ def test_only_what_changes_beta_is_compared(monkeypatch):
         support = np.count_nonzero(model.beta_)
         assert support < 0.6 * columns
         assert Counted.values <= (1.2 * support + 100) * columns  # some were about to
+
+
+class Broken(Counted):
+    """A kernel without a value for two of its objects."""
+
+    claims = Counted.claims
+    reason = Counted.reason
+
+    def block(self, A, B):
+        values = Gaussian(3.0).block(A, B)
+        values[(A[:, 0] + B[:, 0].reshape(-1, 1) == 5).T] = np.nan
+        return values
+
+
+def test_an_error_names_the_position_in_x_if_few_examples_are_drawn():
+    with pytest.raises(PairError, match=r"pair \((2, 3|3, 2)\)"):
+        KernelSGDSVC(Broken()).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1], order=[2, 3, 2, 3])
 
 
 # What it minimizes, and how close it comes.

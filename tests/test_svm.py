@@ -16,7 +16,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import InseparableError, NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners import KernelSVC, KernelSVR, KreinSVC
-from similitude.learners.svm import dual, estimators, row_cache
+from similitude.learners.svm import dual, estimators
 from similitude.learners.svm.dual import BoxProblem, GramRows, solve, solve_svc
 from similitude.scikit import in_single_precision
 
@@ -69,8 +69,8 @@ def test_a_start_from_every_fourth_example_and_computed_rows_change_nothing(monk
     monkeypatch.setattr(dual, "SAMPLED_FROM", 40)
     monkeypatch.setattr(dual, "WORKING_SET", 16)
     monkeypatch.setattr(estimators, "MOST_AT_ONCE", 16)
-    monkeypatch.setattr(row_cache, "CACHED_ROWS", 30)
-    monkeypatch.setattr(row_cache, "CACHE_BYTES", 0)
+    monkeypatch.setattr(dual, "CACHED_ROWS", 30)
+    monkeypatch.setattr(dual, "CACHE_BYTES", 0)
     model = learner(K3, C=3.0, tol=1e-5).fit(X, y)
     other = peer(C=3.0, gamma=0.3, tol=1e-6).fit(X, y)
     scores = "decision_function" if learner is KernelSVC else "predict"

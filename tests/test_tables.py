@@ -15,7 +15,7 @@ from similitude import Similarity, as_similarity, check_kernel, datasets, use_en
 from similitude.engines import LocalEngine
 from similitude.errors import UnresolvedError
 from similitude.kernels import Columns, Equal, Gaussian, Jaccard, Linear, Ordinal, OrMissing, SharesAny
-from similitude.kernels.tables.cells import column_names, is_missing, kind_of_values, missing_cells
+from similitude.kernels.tables.cells import Cells, column_names, is_missing, missing_cells
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 
@@ -250,10 +250,9 @@ def test_cells():
     frame = pd.DataFrame({"i": pd.array([1, None], "Int64"), "b": pd.array([True, None], "boolean"), "s": ["x", None]})
     for name in frame:
         np.testing.assert_array_equal(missing_cells(frame[name]), [False, True])
-    kinds = [kind_of_values(frame[name], missing_cells(frame[name])) for name in frame]
+    kinds = [Cells(frame[name]).kind for name in frame]
     assert kinds == ["number", "number", "text"]
-    nothing = np.zeros(1, bool)
-    found = [kind_of_values(pd.Series([one]), nothing) for one in (b"a", {1}, pd.Timestamp("2020"), np.ones(3))]
+    found = [Cells(pd.Series([one])).kind for one in (b"a", {1}, pd.Timestamp("2020"), np.ones(3))]
     assert found == ["bytes", "items", "time", "items"]
     assert column_names(ROWS) == column_names(PANDAS) == column_names(POLARS)
     with pytest.raises(TypeError, match="row 0 is 3"):

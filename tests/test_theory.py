@@ -201,7 +201,7 @@ SAMPLE = [  # formulas that were once halved and tilted without anyone noticing;
     ("bounds.weak_votes:", "16 -> 8"),
     ("bounds._inverse_square:", "exponent of gamma + 1"),  # 1/gamma for 1/gamma^2
     ("bounds._projection:", "4 -> 2"),
-    ("guarantees.of_vote:", ": 8 -> 4"),
+    ("SimilarityVote._guarantee:", ": 8 -> 4"),
     ("guarantees.class_gap:", ": 8 -> 4"),
     ("guarantees.class_margin:", "gamma / 2", "exponent of units - 1"),
     ("guarantees.smallest_margin:", ": 8 -> 16"),

@@ -22,7 +22,7 @@ from similitude.learners import (
 )
 from similitude.learners import ridge as ridge_module
 from similitude.learners.clusters import kernel_kmeans
-from similitude.learners.clusters.kernel_kmeans import FeatureInnerProducts, GramInnerProducts, cluster
+from similitude.learners.clusters.kernel_kmeans import Clustering, FeatureInnerProducts, GramInnerProducts
 from similitude.learners.neighbors.tiles import NearestColumns, NearestOnDevice
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -197,7 +197,7 @@ def test_lloyd_is_that_of_arrays_and_fills_empty_clusters(monkeypatch, device):
             monkeypatch.undo()
         for space in (FeatureInnerProducts, lambda P: GramInnerProducts(P @ P.T)):
             found, wanted = (
-                cluster(space(P), np.ones(5), 3, np.random.default_rng(0), 50, 0.0)
+                Clustering(space(P), np.ones(5), 3, np.random.default_rng(0), 50, 0.0)
                 for P in (torch.from_numpy(points).to(device), points)
             )
             np.testing.assert_array_equal(found.labels, wanted.labels)
@@ -275,7 +275,7 @@ def test_out_of_memory_in_the_algebra_leaves_no_half_fitted_model(monkeypatch, m
     X = vectors(30)
     model.set_params(engine=TorchEngine(device="cpu"))
     before = set(vars(model))
-    monkeypatch.setattr(kernel_kmeans, "cluster", never)
+    monkeypatch.setattr(kernel_kmeans, "Clustering", never)
     monkeypatch.setattr(ridge_module, "Gram", never)
     monkeypatch.setattr("similitude.learners.neighbors.tiles.NearestOnDevice", never)
     with warnings.catch_warnings(), pytest.raises(MemoryError, match="30 objects does not fit on cpu"):

@@ -25,9 +25,9 @@ class Plain:
 
     padded_rows = padded_features = staticmethod(lambda n: n)
 
-    def _note(self, what, x, y):
-        self.calls.append((what, x.n, y.n))
-        if x.n * y.n > self.most:
+    def _note(self, what, sizes):
+        self.calls.append((what, *sizes))
+        if sizes[0] * sizes[1] > self.most:
             raise torch.OutOfMemoryError("on purpose")
 
     def offsets(self, X, center, unit):
@@ -39,15 +39,17 @@ class Plain:
         high = z.half() if split else z
         return high, (z - high.float()).half() if split else high
 
-    def of_dots(self, x, y, V, form, p, q, degree, way):
-        self._note("dots", x, y)
-        left, right = (z.high.float() + (z.low.float() if way == "fp16x3" else 0.0) for z in (x, y))
-        e = left @ right.T + x.offset[:, None] + y.offset
+    def of_dots(self, vectors, sizes, form, p, q, degree, way, V):
+        self._note("dots", sizes)
+        left, right = (high.float() + (low.float() if way == "fp16x3" else 0.0) for high, low, _ in vectors)
+        (_, _, a), (_, _, b) = vectors
+        e = left @ right.T + a[:, None] + b
         return (torch.exp2(e) if form == "gaussian" else (1.0 - e.clip(max=0.0)) ** -q).double() @ V.double()
 
-    def of_sums(self, x, y, V, absolute, form, p, q):
-        self._note("sums", x, y)
-        apart = x.features[:, :, None] - y.features[:, None]
+    def of_sums(self, vectors, sizes, absolute, form, p, q, V):
+        self._note("sums", sizes)
+        x, y = vectors
+        apart = x[:, :, None] - y[:, None]
         s = (apart.abs() if absolute else apart**2).sum(0)
         return (torch.exp2(p * s) if form == "gaussian" else (1.0 + p * s) ** -q).double() @ V.double()
 

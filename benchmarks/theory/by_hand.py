@@ -441,7 +441,7 @@ def hinge_intervals(trials: int, rng: np.random.Generator, off: float = 1.0) -> 
     columns, own = np.repeat([0, 1], [3, 5]), np.resize([0, 1], 30)
     K = rng.uniform(-0.6, 0.45, (30, 8))
     weights, gamma = rng.uniform(0.2, 1.0, 8), 0.37
-    sample = WeightedSample.of_sample(K, own, columns)
+    sample = WeightedSample(K, own, columns)
     found = hinge_curve(_fits(weights, gamma), sample, sample, rng)
     sums = [math.fsum(weights[columns == c]) / int((columns == c).sum()) for c in (0, 1)]
     reach = (float(K.min()), float(K.max()))

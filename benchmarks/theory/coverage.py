@@ -198,12 +198,12 @@ def certificates(population: Population, n: int, rng: np.random.Generator) -> It
         who = plan(Labels(np.arange(k), codes), None, rng)
         K, columns = population.K[:, drawn[who.landmarks]], codes[who.landmarks]
         fitted, choice, test = (
-            WeightedSample.of_sample(K[drawn[rows]], codes[rows], columns, itself)
+            WeightedSample(K[drawn[rows]], codes[rows], columns, itself)
             for rows, itself in ((who.fit, who.itself), (who.choice, None), (who.test, None))
         )
         fits = fit(fitted)
         weighted, by_hinge = certify(fits, fitted, choice, test, who.landmarks, rng)
-        everyone = WeightedSample.of_sample(K, population.codes, columns)
+        everyone = WeightedSample(K, population.codes, columns)
         yield weighted_truths(population, weighted, everyone) | hinge_truths(population, by_hinge, fits, everyone)
 
 

@@ -14,16 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_engine", "check_learner", "check_map", "check_saved", "check_similarity"]
 
-_KITS = {
-    "check_engine": "engine",
-    "check_learner": "estimators",
-    "check_map": "estimators",
-    "check_saved": "saved",
-    "check_similarity": "similarity",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name in _KITS:  # imported when it is used: new processes that compute similarities need no learners
-        return getattr(importlib.import_module(f"similitude.checks.{_KITS[name]}"), name)
+    if name in __all__:  # imported when it is used: new processes that compute similarities need no learners
+        kit = {"check_learner": "estimators", "check_map": "estimators"}.get(name, name.removeprefix("check_"))
+        return getattr(importlib.import_module(f"similitude.checks.{kit}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

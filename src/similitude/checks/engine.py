@@ -38,7 +38,12 @@ def check_engine(engine: Engine) -> None:
     assert found == [(down.start, right.start, down == right) for down, right in tiles], (
         "results must come in tile order, with the same object twice on the diagonal and only there"
     )
-    assert _failing_pair(engine, numbers, tiles) == (21, 2), "an error must name its pair by the position in the matrix"
+    try:
+        list(engine.run(_Fail(), numbers, numbers, tiles))
+        pair = None
+    except PairError as error:
+        pair = error.i, error.j
+    assert pair == (21, 2), "an error must name its pair by the position in the matrix"
     assert list(engine.run(_Describe(), numbers, numbers, [])) == [], "no tiles must give no results"
     target = _Collect()
     assert list(engine.run(_Describe(), numbers, numbers, tiles, target)) == [None] * len(tiles), (
@@ -47,14 +52,6 @@ def check_engine(engine: Engine) -> None:
     assert [target.results[str(tile)] for tile in tiles] == found, "a target must get every result with its tile"
     assert copy.deepcopy(engine) is engine, "an engine is configuration: a deep copy must be the engine itself"
     assert pickle.loads(pickle.dumps(engine)) == engine, "an engine must pickle"
-
-
-def _failing_pair(engine: Engine, numbers: list[int], tiles: list[Tile]) -> tuple[int, int] | None:
-    try:
-        list(engine.run(_Fail(), numbers, numbers, tiles))
-    except PairError as error:
-        return error.i, error.j
-    return None
 
 
 class _Collect:

@@ -15,8 +15,6 @@ from similitude.checks.comparing import same
 from similitude.compute import check_objects, take
 from similitude.support import GRADES, NONE, Guarantee, digest
 
-Check = Callable[[Any, Any, Any], None]
-
 
 def check_learner(learner: Any, X: Any, y: Any = None) -> None:
     """Check that a learner keeps its contract on some objects.
@@ -76,8 +74,8 @@ def check_map(feature_map: Any, X: Any, y: Any = None) -> None:
     >>> from similitude.maps import LandmarkMap
     >>> check_map(LandmarkMap(), [[0., 1.], [2., 0.], [1., 1.], [3., 2.]])
     """
-    for check in MAP_CHECKS:
-        check(clone(feature_map), X, y)
+    check_results("transform", clone(feature_map), X, y)
+    check_features(clone(feature_map), X, y)
 
 
 def check_raises(call: Callable[[], Any], kind: type[Exception], what: str) -> None:
@@ -89,14 +87,11 @@ def check_raises(call: Callable[[], Any], kind: type[Exception], what: str) -> N
     raise AssertionError(f"{what} must raise {kind.__name__}")
 
 
-def check_unfitted_raises(method: str, estimator: Any, X: Any, y: Any) -> None:
-    """Check that an estimator that was not fitted says so."""
-    check_raises(lambda: getattr(estimator, method)(X), NotFittedError, f"{method} before fit")
-
-
-def check_fit_changes_nothing(method: str, estimator: Any, X: Any, y: Any) -> None:
-    """Check that fit returns the estimator, and that neither parameters nor objects are changed."""
+def check_results(method: str, estimator: Any, X: Any, y: Any) -> None:
+    """Check that fit changes nothing, and that results are those of single objects, of a clone and of a copy."""
     import cloudpickle
+
+    check_raises(lambda: getattr(estimator, method)(X), NotFittedError, f"{method} before fit")
 
     def parameters() -> dict[str, bytes]:
         return {name: digest(value) for name, value in estimator.get_params(deep=False).items()}
@@ -106,30 +101,14 @@ def check_fit_changes_nothing(method: str, estimator: Any, X: Any, y: Any) -> No
     assert parameters() == before, "fit changed a parameter"
     getattr(estimator, method)(X)  # some objects cache what they are asked: compare them from here on
     objects = cloudpickle.dumps(X)
-    getattr(estimator.fit(X, y), method)(X)
-    assert cloudpickle.dumps(X) == objects, f"fit or {method} changed the objects"
-
-
-def check_rows_are_independent(method: str, estimator: Any, X: Any, y: Any) -> None:
-    """Check that there is one result per object, and that it does not depend on the other objects."""
     results = np.asarray(getattr(estimator.fit(X, y), method)(X))
+    assert cloudpickle.dumps(X) == objects, f"fit or {method} changed the objects"
     assert len(results) == check_objects(X), f"{method} gave {len(results)} results for {check_objects(X)} objects"
     some = np.arange(len(results))[::-2]
     same(f"{method} of some objects and of all", getattr(estimator, method)(take(X, some)), results[some])
-
-
-def check_same_again(method: str, estimator: Any, X: Any, y: Any) -> None:
-    """Check that a clone fitted again and a pickled copy give the same results."""
-    results = getattr(estimator.fit(X, y), method)(X)
     same(f"{method} of a clone and of the original", getattr(clone(estimator).fit(X, y), method)(X), results)
     copied = pickle.loads(pickle.dumps(estimator))
     same(f"{method} before and after pickling", getattr(copied, method)(X), results)
-
-
-def shared_checks(method: str) -> tuple[Check, ...]:
-    """Return the shared checks for estimators whose results a method gives."""
-    checks = (check_unfitted_raises, check_fit_changes_nothing, check_rows_are_independent, check_same_again)
-    return tuple(functools.partial(check, method) for check in checks)
 
 
 def check_largest_score_wins(learner: Any, X: Any, y: Any) -> None:
@@ -158,24 +137,21 @@ def check_failed_fit_leaves_it_unfitted(learner: Any, X: Any, y: Any) -> None:
     check_raises(lambda: learner.predict(X), NotFittedError, "predict after a fit that failed")
 
 
-LEARNER_CHECKS = (*shared_checks("predict"), check_largest_score_wins, check_failed_fit_leaves_it_unfitted)
+LEARNER_CHECKS: tuple[Any, ...] = (
+    functools.partial(check_results, "predict"),
+    check_largest_score_wins,
+    check_failed_fit_leaves_it_unfitted,
+)
 
 
 def check_features(m: Any, X: Any, y: Any) -> None:
-    """Check that features are finite, have one name per column, and are those of fit_transform."""
+    """Check that features are finite, named, and those of fit_transform, and that the map states a guarantee."""
     F = np.asarray(m.fit(X, y).transform(X))
     names = m.get_feature_names_out()
     assert F.shape[1:] == (len(names),), f"features of shape {F.shape} with {len(names)} names"
     assert np.isfinite(F).all(), "features must be finite"
     same("features by fit_transform and by fit and transform", clone(m).fit_transform(X, y), F)
-
-
-def check_guarantee_has_a_grade(m: Any, X: Any, y: Any) -> None:
-    """Check that the map states a guarantee, its grade, and the premises of its theorem."""
-    promised = getattr(m.fit(X, y), "guarantee_", None)
+    promised = getattr(m, "guarantee_", None)
     assert isinstance(promised, Guarantee), f"guarantee_ must be a Guarantee, found {promised!r}"
     assert promised.grade in GRADES, f"unknown grade {promised.grade!r}"
     assert promised.grade == NONE or promised.premises, "a guarantee must state the premises of its theorem"
-
-
-MAP_CHECKS = (*shared_checks("transform"), check_features, check_guarantee_has_a_grade)

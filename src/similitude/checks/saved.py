@@ -10,8 +10,6 @@ from similitude.checks.comparing import in_new_process
 from similitude.persistence import functions_of, load, model_bytes, save
 from similitude.similarity import Similarity
 
-COMPARED_METHODS = ("predict", "predict_proba", "decision_function", "transform")
-
 
 def check_saved(model: Any, X: Any = None) -> None:
     """Check that a model comes back from a file as it was, in this process and in a new one.
@@ -46,9 +44,11 @@ def check_saved(model: Any, X: Any = None) -> None:
         save(model, file)
         assert file.read_bytes() == model_bytes(model), "saving twice gave different bytes"
         expected = {name: model_bytes(values) for name, values in answers(model, X).items()}
-        _compare(expected, answers_from(file, X, functions), "here")
-        found = in_new_process(answers_from, file, X, functions, what="the saved model")
-        _compare(expected, found, "in a new process")
+        here = answers_from(file, X, functions)
+        elsewhere = in_new_process(answers_from, file, X, functions, what="the saved model")
+        for name, values in expected.items():
+            assert here.get(name) == values, f"{name} of the loaded model differs here"
+            assert elsewhere.get(name) == values, f"{name} of the loaded model differs in a new process"
 
 
 def answers_from(file: Path, X: Any, functions: dict[str, Any]) -> dict[str, bytes]:
@@ -65,9 +65,5 @@ def answers(model: Any, X: Any) -> dict[str, Any]:
     if isinstance(model, Similarity):
         k = model.resolve(X)
         return {"cross": k.cross(X, X), "diag": k.diag(X)}
-    return {name: getattr(model, name)(X) for name in COMPARED_METHODS if hasattr(model, name)}
-
-
-def _compare(expected: dict[str, bytes], found: dict[str, bytes], where: str) -> None:
-    for name, values in expected.items():
-        assert found.get(name) == values, f"{name} of the loaded model differs {where}"
+    methods = ("predict", "predict_proba", "decision_function", "transform")
+    return {name: getattr(model, name)(X) for name in methods if hasattr(model, name)}

@@ -12,7 +12,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
@@ -105,13 +105,7 @@ def _described(option: Any) -> str:
 
 
 def _ending(epilog: str, width: int) -> str:
-    r"""Return what follows the options; an example may be pasted into a shell, also where it takes several lines.
-
-    >>> print(_ending("Example: similitude check -s 'edit() + linear()' genes.csv", 40))
-    Example:
-      similitude check -s \
-        'edit() + linear()' genes.csv
-    """
+    """Return what follows the options; an example may be pasted into a shell, also where it takes several lines."""
     if not epilog.startswith("Example: "):
         return epilog
     lines = ["  "]
@@ -145,77 +139,62 @@ def similitude(
     """Learn from any kernel or similarity function."""
 
 
-def _ungrouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose signature, which Typer reads, has single options instead of groups.
-
-    A group is a dataclass whose fields are options and whose methods use them.
-    """
+def register(app: typer.Typer, command: Callable[..., None], example: str, group: str = "") -> None:
+    """Make a function a command, whose options are its parameters and, where these are dataclasses, their fields."""
     groups: dict[str, tuple[Any, list[str]]] = {}
     options: dict[str, inspect.Parameter] = {}
-    for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        group: Any = parameter.annotation
-        hints: dict[str, Any] = {parameter.name: group}
+    parameters = inspect.signature(command, eval_str=True).parameters
+    for parameter in parameters.values():
+        kind: Any = parameter.annotation
+        hints = {parameter.name: kind}
         fields = {parameter.name: parameter}
-        if dataclasses.is_dataclass(group):
-            hints = get_type_hints(group, include_extras=True)
-            fields = dict(inspect.signature(group).parameters)  # type: ignore[arg-type]
-            groups[parameter.name] = group, list(fields)
+        if dataclasses.is_dataclass(kind):
+            hints = get_type_hints(kind)
+            fields = dict(inspect.signature(kind).parameters)  # type: ignore[arg-type]
+            groups[parameter.name] = kind, list(fields)
         for name, field in fields.items():
-            hint = hints[name]
-            if get_origin(hint) is not Annotated:
-                hint = Annotated[hint, OPTION_OF[name]]
+            declared = OPTION_OF.get((group + command.__name__, name)) or OPTION_OF["", name]
+            hint: Any = hints[name]
+            hint = Annotated[hint, declared]
             options[name] = field.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
 
     def run(**given: Any) -> None:
-        for name, (group, fields) in groups.items():
-            given[name] = group(**{field: given.pop(field) for field in fields})
-        command(**given)
+        made = {name: kind(**{field: given[field] for field in fields}) for name, (kind, fields) in groups.items()}
+        command(**made, **{name: given[name] for name in parameters if name not in groups})
 
     run.__name__ = command.__name__
     run.__doc__ = command.__doc__
     run.__annotations__ = {name: option.annotation for name, option in options.items()}
     run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
-    return run
+    app.command(cls=Command, epilog=f"Example: similitude {group}{command.__name__} {example}")(run)
 
 
 app = typer.Typer(cls=Group, pretty_exceptions_enable=False, rich_markup_mode=None, epilog=EPILOG)
 app.callback()(similitude)
 app.command(cls=Command)(demo.demo)
-for command, example in (
-    (similarity.check, "check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"),
-    (similarity.assess, "assess genes.csv --label class --similarity 'spectrum(p=4)'"),
-    (compare.compare, "compare genes.csv --label class"),
-    (report.report, "report genes.csv --label class -o report.html"),
-    (fit.fit, "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"),
-    (predict.predict, "predict genes.sim new.csv -o predictions.csv --probabilities"),
-    (explain.explain, "explain genes.sim new.csv --row 3"),
-    (rows.duplicates, "duplicates names.csv --similarity edit --threshold 0.85"),
-    (rows.drift, "drift january.csv june.csv --label class"),
-    (saved_models.info, "info genes.sim"),
-    (saved_models.export, "export flowers.sim flowers.onnx"),
-    (kernels.kernels, "kernels spectrum"),
-):
-    app.command(cls=Command, epilog=f"Example: similitude {example}")(_ungrouped(command))
-
+register(app, similarity.check, "genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'")
+register(app, similarity.assess, "genes.csv --label class --similarity 'spectrum(p=4)'")
+register(app, compare.compare, "genes.csv --label class")
+register(app, report.report, "genes.csv --label class -o report.html")
+register(app, fit.fit, "genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'")
+register(app, predict.predict, "genes.sim new.csv -o predictions.csv --probabilities")
+register(app, explain.explain, "genes.sim new.csv --row 3")
+register(app, rows.duplicates, "names.csv --similarity edit --threshold 0.85")
+register(app, rows.drift, "january.csv june.csv --label class")
+register(app, saved_models.info, "genes.sim")
+register(app, saved_models.export, "flowers.sim flowers.onnx")
+register(app, kernels.kernels, "spectrum")
 
 caches = typer.Typer(cls=Group, rich_markup_mode=None, help="Files with remembered similarities of pairs.")
-maintenance: tuple[tuple[Callable[..., None], str], ...] = (
-    (cache.info, "info pairs.sqlite"),
-    (cache.merge, "merge all.sqlite monday.sqlite tuesday.sqlite"),
-    (cache.export, "export pairs.sqlite -o pairs.csv"),
-    (cache.prune, "prune pairs.sqlite --older-than 30"),
-)
-for work, example in maintenance:
-    caches.command(cls=Command, epilog=f"Example: similitude cache {example}")(_ungrouped(work))
+register(caches, cache.info, "pairs.sqlite", "cache ")
+register(caches, cache.merge, "all.sqlite monday.sqlite tuesday.sqlite", "cache ")
+register(caches, cache.export, "pairs.sqlite -o pairs.csv", "cache ")
+register(caches, cache.prune, "pairs.sqlite --older-than 30", "cache ")
 app.add_typer(caches, name="cache")
 
 
 def exit_code(arguments: list[str]) -> int:
-    """Run the command line and return its exit code; errors are written to standard error, without a traceback.
-
-    ``--debug``, in any position, shows the traceback. With ``--json``, standard output gets a JSON object with the
-    message as well.
-    """
+    """Run the command line and return its exit code; errors are written to standard error, with --json also as JSON."""
     _prepare_streams()
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]

@@ -44,28 +44,14 @@ MANY_CATEGORIES = 200
 
 @dataclass(frozen=True)
 class ComparedModel(Result):
-    """A model and its error in the folds.
-
-    Attributes
-    ----------
-    name : str
-    error : float
-        The share of wrong predictions, or the mean squared error, of rows that it was not fitted to.
-    standard_error : float
-        Of the error; `difference_error` is that of the difference.
-    difference : float
-        How much larger the error of the first model is, row by row: below 0, the first is better.
-    difference_error : float
-    seconds : float
-        Time of all fits and predictions.
-    """
+    """A model and its error in the folds."""
 
     name: str
-    error: float
+    error: float  # the share of wrong predictions, or the mean squared error, of rows that it was not fitted to
     standard_error: float
-    difference: float
+    difference: float  # how much larger the error of the first model is, row by row: below 0, the first is better
     difference_error: float
-    seconds: float
+    seconds: float  # of all fits and predictions
 
     @property
     def is_better(self) -> bool:
@@ -93,7 +79,7 @@ def judged(
     training rows: they are larger by the root of one plus the number of rows over the number of training rows. (Nadeau
     and Bengio, "Inference for the Generalization Error", 2003.)
     """
-    groups = None if given is None else check_groups(given, len(y))
+    groups = check_groups(given, len(y))
     folds, described = _folds(y, classes, seed, groups)
     wider = np.sqrt(1 + len(y) / np.mean([len(train) for train, _ in folds]))
     losses = np.zeros((len(models), len(y)))
@@ -124,12 +110,7 @@ def judged(
 
 
 def verdict(models: list[ComparedModel], classes: bool) -> str:
-    """Say in a sentence whether the first model is better than the best of the others.
-
-    >>> models = [ComparedModel("a", 0.1, 0.01, 0.0, 0.0, 1.0), ComparedModel("b", 0.12, 0.01, -0.02, 0.015, 1.0)]
-    >>> verdict(models, classes=True)
-    'a is not shown to be better than b: 10.0 % error and 12.0 %, a difference of 2.0 % with a standard error of 1.5 %'
-    """
+    """Say in a sentence whether the first model is better than the best of the others."""
     first = models[0]
     best = min(models[1:], key=lambda one: one.error)
     number = (lambda value: f"{100 * value:.1f} %") if classes else figure
@@ -271,11 +252,7 @@ def _items(items: Any) -> dict[str, float]:
 
 
 def _graph_parts(graph: Any) -> dict[str, float]:
-    """Return the numbers of nodes and edges of a graph, and of nodes of each degree and each label.
-
-    >>> _graph_parts(([[0, 1], [1, 2]], ["C", "C", "O"]))
-    {'nodes': 3.0, 'edges': 2.0, 'label C': 2.0, 'label O': 1.0, 'degree 1': 2.0, 'degree 2': 1.0}
-    """
+    """Return the numbers of nodes and edges of a graph, and of nodes of each degree and each label."""
     edges = np.asarray(graph[0], dtype=int).reshape(-1, 2)
     count = graph[1]
     labels: Any = ()

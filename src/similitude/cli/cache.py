@@ -6,21 +6,16 @@ import csv
 import io
 import sys
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import option
 from similitude.cli.output import Output, Terminal
 
 if TYPE_CHECKING:
     from similitude.similarity import CacheInformation
 
-CacheFile = Annotated[str, typer.Argument(metavar="CACHE", help="A file made by similarity.cached(path).")]
 
-
-def info(cache: CacheFile, out: Output) -> None:
+def info(cache: str, out: Output) -> None:
     """Show whose values a cache holds, how many and since when."""
     from similitude.similarity import cache_information
 
@@ -28,11 +23,7 @@ def info(cache: CacheFile, out: Output) -> None:
     out.result({"command": "cache info", **found.to_dict()}, lambda terminal: _show(terminal, found))
 
 
-def merge(
-    into: CacheFile,
-    others: Annotated[list[str], typer.Argument(metavar="OTHER...", help="The caches that are merged into it.")],
-    out: Output,
-) -> None:
+def merge(into: str, others: list[str], out: Output) -> None:
     """Copy the pairs of other caches of the same function into one, which is made if there is none."""
     from similitude.similarity import cache_information, merge_caches
 
@@ -42,10 +33,7 @@ def merge(
     out.result(document, lambda terminal: terminal.say(f"{into}: {added:,} pairs added, {found.pairs:,} in all"))
 
 
-def export(
-    cache: CacheFile,
-    output: Annotated[str, option("Output --output -o CSV: The file; - is standard output.")] = "-",
-) -> None:
+def export(cache: str, output: str = "-") -> None:
     """Write all pairs as CSV: the similarity, digests of both objects, the value and the time."""
     from similitude.similarity import exported_pairs
     from similitude.support import check_place, complete_file
@@ -60,12 +48,7 @@ def export(
         text.detach()
 
 
-def prune(
-    cache: CacheFile,
-    out: Output,
-    older_than: float | None = None,
-    keep: Annotated[int | None, option("Input --keep PAIRS>=0: Keep only this many newest pairs.")] = None,
-) -> None:
+def prune(cache: str, out: Output, older_than: float | None = None, keep: int | None = None) -> None:
     """Remove old pairs from a cache, and the space that they took."""
     from similitude.similarity import prune_cache
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import similitude
 from similitude.cli.errors import UsageError
-from similitude.cli.inputs import AUTO_TEXT, FileOptions, TrainingOptions, labels_of, parsed, task_of
-from similitude.cli.options import expression
+from similitude.cli.inputs import AUTO_TEXT, DataOptions, Task, labels_of, parsed, task_of
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
@@ -17,12 +17,9 @@ if TYPE_CHECKING:
 
 
 def compare(
-    given: FileOptions,
-    similarity: Annotated[
-        list[str] | None, expression("May be repeated: several are ranked. Default: that of 'fit'.")
-    ] = None,
-    trust: bool = False,
-    task: Literal["classification", "regression"] | None = None,
+    given: DataOptions,
+    similarity: list[str] | None = None,
+    task: Task | None = None,
     learn: bool = False,
     groups: str | None = None,
     max_calls: int | None = None,
@@ -39,21 +36,25 @@ def compare(
     if len(set(similarity)) < len(similarity):
         raise UsageError("compare needs different similarities: the same --similarity was given twice")
     if len(similarity) < 2 and not learn:
-        one = TrainingOptions(**vars(given), similarity=next(iter(similarity), None), trust=trust, task=task)
-        _compare_with_baselines(one, groups, max_calls, seed, run)
+        if max_calls is not None:
+            raise UsageError(
+                "--max-calls: a comparison with baselines fits a model in every fold: use 'report', or 'fit'"
+            )
+        one = replace(given, similarity=next(iter(similarity), None))
+        _compare_with_baselines(one, task, groups, seed, run)
         return
     if not similarity:
         raise UsageError("--learn needs the --similarity that is to be learned")
-    candidates = {text: parsed(text, trust) for text in similarity}
+    candidates = {text: parsed(text, given.trust) for text in similarity}
     data = given.read(run, list(candidates.values()), groups=groups)
-    chosen_task = task_of(run, data, task)
+    task = task_of(run, data, task)
     y = labels_of(data)
     with run.computing(f"comparing {len(candidates)} similarities on {len(y):,} rows"):
         selection = similitude.choose_kernel(
             candidates,
             data.objects,
             y,
-            task=chosen_task,
+            task=task,
             groups=data.groups,
             learn=learn,
             max_calls=max_calls,
@@ -64,28 +65,30 @@ def compare(
 
 
 def _compare_with_baselines(
-    given: TrainingOptions, groups: str | None, max_calls: int | None, seed: int, run: Computation
+    given: DataOptions, task: Task | None, groups: str | None, seed: int, run: Computation
 ) -> None:
-    """Judge the model of ``fit`` and the baselines in the same folds."""
-    if max_calls is not None:
-        raise UsageError("--max-calls: a comparison with baselines fits a model in every fold: use 'report', or 'fit'")
+    """Compare the model of ``fit`` and the baselines in the same folds."""
     with run.working("starting"):
         from similitude.cli.baselines import baselines, judged, verdict
         from similitude.estimators import SimilarityClassifier, SimilarityRegressor, without_evaluation
-    data = given.load(run, may_learn=True, groups=groups)
-    classes = data.task == "classification"
-    y = data.labels if classes else data.labels.astype(float)
-    estimator = SimilarityClassifier if classes else SimilarityRegressor
-    name = "the similarity model" if data.text == AUTO_TEXT else data.text
-    models = {name: estimator(data.similarity, random_state=seed)}
+    data, text, similarity = given.read_both(run, may_learn=True, groups=groups)
+    task = task_of(run, data, task)
+    y = labels_of(data)
+    classes = task == "classification"
+    estimator: Any = SimilarityClassifier
+    if not classes:
+        estimator = SimilarityRegressor
+        y = y.astype(float)
+    name = "the similarity model" if text == AUTO_TEXT else text
+    models = {name: estimator(similarity, random_state=seed)}
     models |= baselines(data.schema.kind, data.objects, classes, seed)
     with run.computing(f"comparing {len(models)} models on {len(y):,} rows") as say, without_evaluation():
         found, folds = judged(models, data.objects, y, classes, seed, say, data.groups)
     sentence = verdict(found, classes)
     document = {
         "command": "compare",
-        "task": data.task,
-        "similarity": data.text,
+        "task": task,
+        "similarity": text,
         "rows": len(y),
         "folds": folds,
         "seed": seed,
@@ -94,7 +97,7 @@ def _compare_with_baselines(
     }
 
     def show(terminal: Terminal) -> None:
-        terminal.say(f"{data.task}: {folds}, {len(y):,} rows", "bold")
+        terminal.say(f"{task}: {folds}, {len(y):,} rows", "bold")
         terminal.table(
             {"model": "fold", _error(classes): "right", "this minus the first": "right", "seconds": "right"},
             [_cells(one, i, classes) for i, one in enumerate(found)],

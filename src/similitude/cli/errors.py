@@ -52,11 +52,7 @@ def message_of(error: Exception, debug: bool) -> tuple[str, int]:
 
 
 def _of_typer(message: str) -> str:
-    """Return a message of Typer in the words of the command line.
-
-    >>> _of_typer("Invalid value for '--seed': Input should be greater than or equal to 0")
-    "Invalid value for '--seed': it must be at least 0"
-    """
+    """Return a message of Typer in the words of the command line."""
     message = re.sub(r"Input should be a valid integer.*", "it must be a whole number", message)
     message = re.sub(r"Input should be a valid number.*", "it must be a number", message)
     message = re.sub(r"Input should be greater than or equal to", "it must be at least", message)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from similitude.cli.output import Computation, Terminal
-from similitude.cli.saved_models import ModelOptions, SavedModel
-from similitude.support import brief, number_of
+from similitude.cli.saved_models import ModelOptions
+from similitude.support import brief, first_of, four_digits, number_of
 
 if TYPE_CHECKING:
     from similitude.estimators import Explanation
@@ -31,12 +31,12 @@ def explain(
     from similitude.compute import as_objects
     from similitude.relevance import text_of
 
-    found = given.load(run)
-    one, actual = _row(run, found, given, row)
+    model, about = given.load(run)
+    one, actual = _row(run, given, about, row)
     with run.computing(f"explaining row {row:,}"):
-        explanation = found.model.explain(one, by=by)[0]
-        mattered = _attribution(found.model, one, found.schema.names) if parts else None
-    label = str(found.about["label"])
+        explanation = model.explain(one, by=by)[0]
+        mattered = _attribution(model, one, about["schema"].get("names")) if parts else None
+    label = str(about["label"])
     document = {"command": "explain", "row": row, "actual": actual, **explanation.to_dict()}
     if mattered is not None:
         document["attribution"] = {name: mattered.to_dict()[name] for name in ("parts", "values", "base", "how")}
@@ -85,16 +85,14 @@ def _attribution(model: Any, one: Any, names: Sequence[str]) -> Attribution | No
     return attribution(model, x, names=names)
 
 
-def _row(run: Computation, found: SavedModel, given: ModelOptions, row: int) -> tuple[Any, Any]:
+def _row(run: Computation, given: ModelOptions, about: dict[str, Any], row: int) -> tuple[Any, Any]:
     """Return one row of a file as a collection of one, and its label if there is one."""
     import numpy as np
 
     from similitude.compute import take
-    from similitude.data.files import batches
 
     before = 0
-    for data in batches(given.file, schema=found.schema, **given.format_arguments()):
-        run.note(*data.notes)
+    for data in given.batches(run, about):
         if row < before + len(data):
             label = None if data.labels is None else data.labels[row - before]
             return take(data.objects, np.array([row - before])), label
@@ -111,7 +109,7 @@ def _lines(row: Any, found: Explanation, title: str) -> list[dict[str, str]]:
         if found.positions is not None:
             one["row at fit"] = str(found.positions[i])
         if found.labels is not None:
-            one["label"] = _label(found.labels[i])
+            one["label"] = four_digits(found.labels[i])
             one["rows"] = f"{found.counts[i]:,}"
         lines.append(one)
     others = found.others(MAX_LISTED)
@@ -125,20 +123,8 @@ def _lines(row: Any, found: Explanation, title: str) -> list[dict[str, str]]:
     return [*lines, {"adds": f"{found.base:+.3g}", title: base}]
 
 
-def _label(label: Any) -> str:
-    return f"{label:.4g}" if isinstance(label, float) else str(label)
-
-
 def in_short(value: Any, unlike: Any = None) -> str:
-    """Return an object in a line or two: of a row of a table the cells, or only those that differ from another row.
-
-    >>> in_short({"age": 30, "job": "cook"}, unlike={"age": 40, "job": "cook"})
-    'age 30'
-    >>> in_short({"age": float("nan"), "job": "cook"})
-    'age missing, job cook'
-    >>> in_short(frozenset({"b", "a"})), in_short(([[0, 1], [1, 2]], ["C", "C", "O"]))
-    ("{'a', 'b'}", "3 nodes, edges 0-1, 1-2, labels ['C', 'C', 'O']")
-    """
+    """Return an object in a line or two: of a row of a table the cells, or only those that differ from another row."""
     if isinstance(value, frozenset):
         return brief(set(value)) if value else "{}"
     if isinstance(value, tuple) and len(value) in (2, 3, 4):
@@ -159,8 +145,8 @@ def _graph(edges: Any, nodes: Any, edge_labels: Any = None, attributes: Any = No
     Attributes of nodes are left out: numbers of many nodes tell a reader little.
     """
     count = nodes if isinstance(nodes, int) else len(nodes)
-    pairs = [f"{u}-{v}" for u, v in list(edges)[:8]] + ["…"] * (len(edges) > 8)
-    parts = [number_of(count, "node"), f"edges {', '.join(pairs) or 'none'}"]
+    pairs = first_of([f"{u}-{v}" for u, v in edges], 8)
+    parts = [number_of(count, "node"), f"edges {pairs or 'none'}"]
     if not isinstance(nodes, int):
         parts.append(f"labels {brief(nodes)}")
     if edge_labels is not None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from similitude.cli.errors import UsageError
-from similitude.cli.inputs import AUTO_TEXT, LearningOptions, TrainingData, check_not_read
-from similitude.cli.options import option
+from similitude.cli.inputs import AUTO_TEXT, DataOptions, Task, check_not_read, labels_of, task_of
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
 
+if TYPE_CHECKING:
+    from similitude.data.files import Data
+
 
 def fit(
-    given: LearningOptions,
-    output: Annotated[
-        str | None, option("Output --output -o MODEL: The model file to write, for instance model.sim.")
-    ] = None,
+    given: DataOptions,
+    output: str | None = None,
     groups: str | None = None,
+    task: Task | None = None,
     landmarks: int | None = None,
     loss: Literal["auto", "squared", "logistic", "squared_hinge"] = "auto",
     penalty: Literal["l2", "l1"] = "l2",
@@ -36,13 +37,21 @@ def fit(
         from similitude.persistence import save
 
     place = "" if plan else _checked_output(output, given.file)
-    data = given.load(run, may_stream=True, may_learn=True, groups=groups)
-    if learn:
-        data = _to_learn(data)
+    data, text, similarity = given.read_both(run, may_stream=True, may_learn=True, groups=groups)
+    task = task_of(run, data, task)
+    y = labels_of(data)
+    if learn and text != AUTO_TEXT:  # an automatic one is learned anyway
+        from similitude.kernel_learning import check_learnable
+
+        try:
+            check_learnable(similarity)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"--learn: {error}") from error
+        text = f"{text}.learned()"
+        similarity = similarity.learned()
     pool = None if data.unlabeled is None else join(data.objects, data.unlabeled)
-    classes = data.task == "classification"
-    model = (SimilarityClassifier if classes else SimilarityRegressor)(
-        data.similarity,
+    model = (SimilarityClassifier if task == "classification" else SimilarityRegressor)(
+        similarity,
         n_landmarks=landmarks or "auto",
         loss=loss,
         penalty=penalty,
@@ -54,16 +63,25 @@ def fit(
     known: dict[str, Any] = {}
     if not isinstance(objects, Source):
         objects = _with_names(data)
-        known = {"y": data.labels, "groups": data.groups}
+        known = {"y": y, "groups": data.groups}
     if plan:
         planned = model.plan(data.objects, **known)
         run.result({"command": "fit", "plan": plain(planned)}, lambda terminal: terminal.say(str(planned)))
         return
-    with run.computing(f"fitting to {len(data.labels):,} rows"):
+    with run.computing(f"fitting to {len(y):,} rows"):
         model.fit(objects, **known)
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_  # new files are read as arrays, by the schema
-    about = _about(model, data, seed)
+    about = {
+        "verdict": model.verdict(),
+        "similarity": text,
+        "task": task,
+        "label": data.schema.label,
+        "rows": len(y),
+        "seed": seed,
+        "schema": data.schema.to_dict(),
+        **_learned(model, y),
+    }
     with run.working(f"saving {place}"):
         save(model, place, about=about)
     run.result({"command": "fit", "model": place, **about}, lambda terminal: _show(terminal, about, place))
@@ -78,20 +96,7 @@ def _checked_output(output: str | None, file: str) -> str:
     return output
 
 
-def _to_learn(data: TrainingData) -> TrainingData:
-    """Return the data with the given similarity to be learned; an automatic one is learned anyway."""
-    from similitude.kernel_learning import check_learnable
-
-    if data.text == AUTO_TEXT:
-        return data
-    try:
-        check_learnable(data.similarity)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"--learn: {error}") from error
-    return replace(data, text=f"{data.text}.learned()", similarity=data.similarity.learned())
-
-
-def _with_names(data: TrainingData) -> Any:
+def _with_names(data: Data) -> Any:
     """Return vectors of a file with a header as a data frame, so that notes call columns by their names."""
     names = data.schema.names
     if data.schema.kind != "vectors" or len(names) < 2 or data.unlabeled is not None:
@@ -101,18 +106,11 @@ def _with_names(data: TrainingData) -> Any:
     return pandas.DataFrame(data.objects, columns=list(names), copy=False)
 
 
-def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
-    """Return what is known about a fitted model and its data, as JSON."""
+def _learned(model: Any, y: Any) -> dict[str, Any]:
+    """Return what is known about a fitted model, as JSON."""
     import numpy as np
 
     found = {
-        "verdict": model.verdict(),
-        "similarity": data.text,
-        "task": data.task,
-        "label": data.schema.label,
-        "rows": len(data.labels),
-        "seed": seed,
-        "schema": data.schema.to_dict(),
         "fitted_similarity": repr(model.similarity_),
         "loss": model.loss_,
         "penalty": model.penalty_,
@@ -125,9 +123,9 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
         "plan": replace(model.plan_, spent=None),
         "notes": model.notes_,
     }
-    if data.task == "classification":
-        found["constant_error"] = 1 - float(np.unique(data.labels, return_counts=True)[1].max()) / len(data.labels)
-        found |= {"classes": model.classes_, "suspects": model.suspects_}
+    if hasattr(model, "classes_"):
+        shares = np.unique(y, return_counts=True)[1] / len(y)
+        found |= {"constant_error": 1 - float(shares.max()), "classes": model.classes_, "suspects": model.suspects_}
     else:
         found["constant_error"] = model.constant_error_  # on the held-out rows
     about: dict[str, Any] = plain(found, finite=True)

@@ -8,21 +8,23 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import File, expression, option
 from similitude.cli.output import Output
 from similitude.support import FileError, FileTooLargeError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from similitude.data.files import Data, Schema
+    from similitude.data.files import Data
     from similitude.similarity import Similarity
 
 AUTO_TEXT = "auto"
 """The similarity that is learned."""
+
+Task = Literal["classification", "regression"]
+"""What is predicted: a class or a number."""
 
 
 @dataclass(kw_only=True)
@@ -42,10 +44,10 @@ class FormatOptions:
 
 
 @dataclass(kw_only=True)
-class FileOptions(FormatOptions):
-    """A file, and which of its columns are read as what."""
+class DataOptions(FormatOptions):
+    """A file, which of its columns are read as what, and a similarity of its objects."""
 
-    file: File
+    file: str
     label: str | None = None
     object: str | None = None
     kind: Literal["vectors", "strings", "graphs", "series", "sets", "table"] | None = None
@@ -55,30 +57,14 @@ class FileOptions(FormatOptions):
     drop_unlabeled: bool = False
     image_size: str | None = None
     color: bool = False
+    similarity: str | None = None
+    trust: bool = False
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `read` besides the columns."""
-        if self.drop_unlabeled and self.unlabeled != "drop":
-            raise UsageError(f"--drop-unlabeled and --unlabeled {self.unlabeled} exclude each other")
-        size = image_shape_of(self.image_size, "--image-size")
-        chosen = {"keep": self.keep or (), "ignore": self.ignore or (), "unlabeled": self.unlabeled}
-        return {**self.format_arguments(), **chosen, "image_size": size, "color": self.color}
-
-    def repeated(self, compared: list[str]) -> dict[str, Any]:
-        """Return the options that were given besides the columns, for a command that reads the file again."""
-        found = {**self.format_arguments(), "image_size": self.image_size}
-        missing = found.pop("missing")
-        if self.unlabeled != "drop":
-            found["unlabeled"] = self.unlabeled
-        found |= {"compare": compared, "missing": missing, "keep": self.keep, "ignore": self.ignore}
-        return {**found, "color": self.color, "trust": getattr(self, "trust", False)}
-
-    def read(
-        self, out: Output, similarities: Sequence[Similarity], may_stream: bool = False, groups: str | None = None
-    ) -> Data:
+    def read(self, out: Output, similarities: Sequence[Similarity], may_stream: bool = False, **more: Any) -> Data:
         """Read the file as objects of the kind that was given, or that the similarities take, or that it looks like.
 
         If it may be streamed and does not fit into memory, the objects are a source, and only the labels are in memory.
+        More arguments of `files.read` take the place of those that the options stand for.
         """
         from similitude.data import files
 
@@ -87,15 +73,19 @@ class FileOptions(FormatOptions):
         kinds = {one.objects for one in similarities} - {"any"}
         if self.kind is None and len(kinds) > 1:
             raise UsageError(f"the similarities take different kinds of objects: {', '.join(sorted(kinds))}")
+        if self.drop_unlabeled and self.unlabeled != "drop":
+            raise UsageError(f"--drop-unlabeled and --unlabeled {self.unlabeled} exclude each other")
         kind: str | None = self.kind or next(iter(kinds), None)
-        columns: dict[str, Any] = {"label": self.label, "object": self.object, "kind": kind, **self.arguments()}
+        columns: dict[str, Any] = {"label": self.label, "object": self.object, "kind": kind, "color": self.color}
+        columns |= {"keep": self.keep or (), "ignore": self.ignore or (), "unlabeled": self.unlabeled}
+        columns |= {"image_size": image_shape_of(self.image_size, "--image-size"), **self.format_arguments(), **more}
         try:
             with out.working(f"reading {self.file}"):
-                data = files.read(self.file, groups=groups, **columns)
+                data = files.read(self.file, **columns)
         except FileTooLargeError:
             if not may_stream:
                 raise
-            if groups is not None:
+            if columns.pop("groups", None) is not None:
                 raise UsageError("--groups: the file does not fit into memory; give fewer rows") from None
             return self._streamed(out, columns)
         except FileError as error:
@@ -125,30 +115,8 @@ class FileOptions(FormatOptions):
         source = Source(lambda: (one.objects for one in files.batches(self.file, schema=schema, **again)), labels=y)
         return files.Data(source, y, schema)
 
-
-def image_shape_of(text: str | None, option: str = "--image-shape") -> tuple[int, int] | None:
-    """Return the rows and columns of images.
-
-    >>> image_shape_of("8x8")
-    (8, 8)
-    """
-    if text is None:
-        return None
-    rows, _, columns = text.lower().partition("x")
-    if not (rows.isdigit() and columns.isdigit()):
-        raise UsageError(f"{option} {text!r} is not two numbers, such as 28x28")
-    return int(rows), int(columns)
-
-
-@dataclass(kw_only=True)
-class SimilarityOptions(FileOptions):
-    """A file, and a similarity of its objects."""
-
-    similarity: Annotated[str | None, expression("Default: one for the kind of objects.")] = None
-    trust: bool = False
-
     def read_both(
-        self, out: Output, may_stream: bool = False, may_learn: bool = False, groups: str | None = None
+        self, out: Output, may_stream: bool = False, may_learn: bool = False, **more: Any
     ) -> tuple[Data, str, Any]:
         """Return the data, and the similarity that was given or the default for its kind, as text and parsed.
 
@@ -156,11 +124,11 @@ class SimilarityOptions(FileOptions):
         """
         if self.similarity is not None and not (may_learn and self.similarity == AUTO_TEXT):
             given = parsed(self.similarity, self.trust)
-            return self.read(out, [given], may_stream, groups), self.similarity, given
+            return self.read(out, [given], may_stream, **more), self.similarity, given
         from similitude.kernels import default_similarity
         from similitude.similarity import Auto
 
-        data = self.read(out, [], may_stream, groups)
+        data = self.read(out, [], may_stream, **more)
         kind = kind_of_data(data)
         if may_learn:
             if self.similarity is None:
@@ -171,15 +139,14 @@ class SimilarityOptions(FileOptions):
         return data, repr(similarity), similarity
 
 
-@dataclass(kw_only=True)
-class UnlabeledOptions(SimilarityOptions):
-    """A file and a similarity; labels are not needed, and rows without one are rows like others."""
-
-    label: Annotated[str | None, option("Input --label COLUMN: A column to leave out.")] = None
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `read` besides the columns."""
-        return {**super().arguments(), "unlabeled": "keep"}
+def image_shape_of(text: str | None, option: str = "--image-shape") -> tuple[int, int] | None:
+    """Return the rows and columns of images."""
+    if text is None:
+        return None
+    rows, _, columns = text.lower().partition("x")
+    if not (rows.isdigit() and columns.isdigit()):
+        raise UsageError(f"{option} {text!r} is not two numbers, such as 28x28")
+    return int(rows), int(columns)
 
 
 def kind_of_data(data: Data) -> str:
@@ -190,45 +157,6 @@ def kind_of_data(data: Data) -> str:
     kind = data.schema.kind
     is_record = kind == "table" and not isinstance(data.objects, Source) and kind_of_objects(data.objects) == "records"
     return "records" if is_record else kind
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """What to learn from."""
-
-    objects: Any  # a sequence or a Source
-    labels: np.ndarray
-    task: str
-    schema: Schema
-    text: str  # the similarity as an expression
-    similarity: Any  # "auto" is to be learned
-    unlabeled: Any = None  # objects without a label
-    groups: np.ndarray | None = None
-
-
-@dataclass(kw_only=True)
-class TrainingOptions(SimilarityOptions):
-    """A file with labels, and a similarity of its objects."""
-
-    task: Literal["classification", "regression"] | None = None
-
-    def load(
-        self, out: Output, may_stream: bool = False, may_learn: bool = False, groups: str | None = None
-    ) -> TrainingData:
-        """Read the file, and infer the similarity and the task where they are not given."""
-        data, text, similarity = self.read_both(out, may_stream, may_learn, groups)
-        task = task_of(out, data, self.task)
-        labels = labels_of(data)
-        return TrainingData(data.objects, labels, task, data.schema, text, similarity, data.unlabeled, data.groups)
-
-
-@dataclass(kw_only=True)
-class LearningOptions(TrainingOptions):
-    """A file with labels, by which the similarity is chosen if none is given."""
-
-    similarity: Annotated[
-        str | None, expression("Default, or auto: several for the kind of objects are tried, and the labels decide.")
-    ] = None
 
 
 def parsed(text: str, trust: bool = False) -> Similarity:
@@ -255,7 +183,7 @@ def imported(module: str, name: str) -> Similarity:
     return as_similarity(getattr(found, name))
 
 
-def task_of(out: Output, data: Data, task: str | None) -> str:
+def task_of(out: Output, data: Data, task: str | None) -> Any:
     """Return the task that was given, or infer it from the labels and note it."""
     import numpy as np
 

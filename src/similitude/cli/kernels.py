@@ -8,9 +8,8 @@ import re
 import textwrap
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.table import Table
 
 from similitude.cli.errors import UsageError
@@ -21,9 +20,7 @@ PROOF_WORDS = {True: "kernel", False: "no proof", None: "by parts"}
 CLAIM_WORDS = {"UNIT_DIAGONAL": "unit", "BOUNDED": "bounded"}
 
 
-def kernels(
-    out: Output, name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one in full.")] = None
-) -> None:
+def kernels(out: Output, name: str | None = None) -> None:
     """List the similarities that have names, with their parameters, objects and claims."""
     from similitude.similarity.expressions import NAMES
 

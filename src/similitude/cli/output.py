@@ -12,15 +12,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import option
-from similitude.support import plain, printable, short_numbers
+from similitude.support import for_people, plain
 
 if TYPE_CHECKING:
     from similitude.compute.engines import LocalEngine
@@ -37,7 +36,7 @@ MIN_WIDTH = 72
 class Output:
     """Options of the output, and the output: results, and notes on what was inferred, left out or chosen."""
 
-    as_json: Annotated[bool, option("Output --json: One JSON document on standard output.")] = False
+    json: bool = False
     notes: list[str] = field(default_factory=list, init=False)
 
     def note(self, *sentences: str) -> None:
@@ -49,7 +48,7 @@ class Output:
 
     def result(self, document: dict[str, Any], show: Callable[[Terminal], None]) -> None:
         """Write the result: the document as JSON, or what `show` prints."""
-        if self.as_json:
+        if self.json:
             print(
                 json.dumps(plain({**document, "notes": self.notes}, finite=True), indent=2, allow_nan=False), flush=True
             )
@@ -92,11 +91,7 @@ class Computation(Output):
 
 
 def engine_of(settings: str, progress: bool = False) -> LocalEngine:
-    """Return the engine with settings such as ``threads=2,memory=4GiB,processes=4``.
-
-    >>> engine_of("threads=2, memory=4GiB")
-    LocalEngine(threads=2, processes=None, memory='4GiB', progress=False, checkpoint=None)
-    """
+    """Return the engine with settings such as ``threads=2,memory=4GiB,processes=4``."""
     from similitude.compute.engines import LocalEngine
 
     types: dict[str, Callable[[str], Any]] = {"threads": int, "processes": int, "memory": str, "checkpoint": str}
@@ -132,7 +127,7 @@ class Terminal(Console):
 
     def shown(self, text: object) -> str:
         """Return text without control characters, with short numbers, in ASCII if the stream has no other letters."""
-        shown = short_numbers(printable(text))
+        shown = for_people(text)
         if not self.is_unicode:
             shown = shown.translate(IN_ASCII)
         return shown
@@ -190,12 +185,7 @@ class Terminal(Console):
 
 
 def _wrapped(line: str, width: int) -> str:
-    """Return a line wrapped at words, as far indented as it is.
-
-    >>> print(_wrapped("  rows 1, 2, 3", 10))
-      rows 1,
-      2, 3
-    """
+    """Return a line wrapped at words, as far indented as it is."""
     indent = line[: len(line) - len(line.lstrip())]
     return textwrap.fill(
         line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
@@ -212,11 +202,7 @@ ARGUMENTS = "label|object|kind|separator|decimal|encoding|missing|unlabeled|keep
 
 
 def in_options(sentence: str) -> str:
-    """Replace the parameters of Python in a sentence about reading files by command-line options.
-
-    >>> in_options("as vectors; kind='series' takes them as series"), in_options("choose it with object=, one of")
-    ("as vectors; --kind 'series' takes them as series", 'choose it with --object, one of')
-    """
+    """Replace the parameters of Python in a sentence about reading files by command-line options."""
     sentence = re.sub(r"\bcolor=True\b", "--color", sentence)
     sentence = sentence.replace("image_size=", "image-size=")
     sentence = re.sub(rf"\b({ARGUMENTS})=(?=')", r"--\1 ", sentence)
@@ -224,14 +210,7 @@ def in_options(sentence: str) -> str:
 
 
 def with_interval(estimate: Estimate, share: bool = False) -> str:
-    """Return an estimate with its interval, in per cent if it is a share.
-
-    >>> from similitude.results import Estimate
-    >>> with_interval(Estimate(0.1523, 0.1486, 0.16, 0.95, "ESTIMATE"), share=True)
-    '15.2 % (95 % interval: 14.9 % to 16.0 %)'
-    >>> with_interval(Estimate(0.75801, 0.68661, 0.8293, 0.95, "ESTIMATE"))
-    '0.758 (95 % interval: 0.687 to 0.829)'
-    """
+    """Return an estimate with its interval, in per cent if it is a share."""
     figures = (estimate.value, estimate.low, estimate.high)
     value, low, high = (f"{100 * one:.1f} %" if share else f"{one:.3g}" for one in figures)
     return f"{value} ({100 * estimate.level:g} % interval: {low} to {high})"

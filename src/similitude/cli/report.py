@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import similitude
-from similitude.cli.inputs import AUTO_TEXT, LearningOptions, check_not_read, image_shape_of, parsed
-from similitude.cli.options import option
+from similitude.cli.inputs import (
+    AUTO_TEXT,
+    DataOptions,
+    Task,
+    check_not_read,
+    image_shape_of,
+    labels_of,
+    parsed,
+    task_of,
+)
 from similitude.cli.output import Computation, Terminal
 
 
 def report(
-    given: LearningOptions,
-    output: Annotated[
-        str, option("Output --output -o FILE: The report to write: .html, .txt or .json.")
-    ] = "report.html",
+    given: DataOptions,
+    output: str = "report.html",
+    task: Task | None = None,
     title: str | None = None,
     compare: list[str] | None = None,
     image_shape: str | None = None,
@@ -33,33 +40,46 @@ def report(
     check_not_read(output, given.file)
     with run.working("starting"):
         similitude.report.check_report_place(output)
-    data = given.load(run, may_learn=True, groups=groups)
+    data, text, similarity = given.read_both(run, may_learn=True, groups=groups)
+    task = task_of(run, data, task)
+    y = labels_of(data)
     options = {
         "output": output,
         "label": given.label,
-        "similarity": data.text,
+        "similarity": text,
         "object": given.object,
         "kind": data.schema.kind,
-        "task": data.task,
+        "task": task,
         "groups": groups,
         "title": title,
         "image_shape": image_shape,
         "map": map.replace("pca", ""),
         "max_calls": max_calls,
         "seed": str(seed),
-        **given.repeated(list(others)),
+        "separator": given.separator,
+        "decimal": given.decimal,
+        "encoding": given.encoding,
+        "sheet": given.sheet,
+        "image_size": given.image_size,
+        "unlabeled": given.unlabeled.replace("drop", ""),
+        "compare": list(others),
+        "missing": given.missing,
+        "keep": given.keep,
+        "ignore": given.ignore,
+        "color": given.color,
+        "trust": given.trust,
     }
-    with run.computing(f"investigating {len(data.labels):,} rows"):
+    with run.computing(f"investigating {len(y):,} rows"):
         found = similitude.write_report(
-            data.similarity,
+            similarity,
             data.objects,
-            data.labels,
+            y,
             output,
             names=(data.schema.names or None) if data.schema.kind == "vectors" else None,
             title=title or f"{Path(given.file).name}: predicting {data.schema.label or 'labels'}",
-            task=data.task,
+            task=task,
             groups=data.groups,
-            command=command_line(given.file, {**options}),
+            command=command_line(given.file, options),
             compare=others,
             image_shape=shape,
             embedding=map,
@@ -75,11 +95,7 @@ def report(
 
 
 def command_line(file: str, options: dict[str, Any]) -> str:
-    """Return the command that writes the same report again.
-
-    >>> command_line("my genes.csv", {"label": "class", "object": None, "max_calls": 9, "keep": ["a"], "trust": True})
-    "similitude report 'my genes.csv' --label class --max-calls 9 --keep a --trust"
-    """
+    """Return the command that writes the same report again."""
     words = []
     for name, given in options.items():
         for value in given if isinstance(given, (list, tuple)) else [given]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from similitude.cli.errors import UsageError
-from similitude.cli.inputs import AUTO_TEXT, UnlabeledOptions, kind_of_data, parsed
-from similitude.cli.options import FILE
+from similitude.cli.inputs import AUTO_TEXT, DataOptions, kind_of_data, parsed
 from similitude.cli.output import Computation, Terminal
 from similitude.support import brief, number_of
 
@@ -17,18 +13,13 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def duplicates(
-    given: UnlabeledOptions,
-    threshold: float = 0.9,
-    *,
-    run: Computation,
-) -> None:
+def duplicates(given: DataOptions, threshold: float = 0.9, *, run: Computation) -> None:
     """Find groups of rows that are linked by similarities of at least a threshold."""
     with run.working("starting"):
         from similitude.compute import as_objects
         from similitude.learners import SimilarityIndex
 
-    data, text, k = given.read_both(run)
+    data, text, k = given.read_both(run, unlabeled="keep")
     with run.computing(f"comparing {len(data):,} rows"):
         index = SimilarityIndex(k, method="exact").fit(data.objects)
         groups = index.duplicates(threshold)
@@ -51,21 +42,8 @@ def _show_groups(terminal: Terminal, groups: list[np.ndarray], objects: list[Any
         terminal.say("")
 
 
-@dataclass(kw_only=True)
-class DriftOptions(UnlabeledOptions):
-    """A file of old rows and a similarity."""
-
-    file: Annotated[str, typer.Argument(metavar="OLD", help=FILE)]
-
-
 def drift(
-    given: DriftOptions,
-    new: Annotated[str, typer.Argument(metavar="NEW", help="A file with the same columns.")],
-    batch: int | None = None,
-    level: float = 0.05,
-    seed: int = 0,
-    *,
-    run: Computation,
+    given: DataOptions, new: str, batch: int | None = None, level: float = 0.05, seed: int = 0, *, run: Computation
 ) -> None:
     """Test whether new rows have the distribution of old ones, and show the rows that differ most.
 
@@ -80,7 +58,7 @@ def drift(
         raise UsageError(f"--level must be strictly between 0 and 1, got {level:g}")
     text = given.similarity or AUTO_TEXT
     known = [parsed(text, given.trust)] if text != AUTO_TEXT else []
-    old = given.read(run, known)
+    old = given.read(run, known, unlabeled="keep")
     with run.working(f"reading {new}"):
         later = files.read(new, schema=old.schema)
     run.note(*later.notes)

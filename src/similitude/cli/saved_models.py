@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.fit import learned_facts
 from similitude.cli.inputs import FormatOptions, check_not_read, imported
-from similitude.cli.options import File, Model
 from similitude.cli.output import Computation, Output, Terminal
 from similitude.support import check_place, complete_file
 
 if TYPE_CHECKING:
-    from similitude.data.files import Schema
+    from collections.abc import Iterator
+
+    from similitude.data.files import Data
     from similitude.persistence import Information
-
-
-class SavedModel(NamedTuple):
-    """A model saved by ``fit``, and what it was fitted to."""
-
-    model: Any
-    about: dict[str, Any]
-    schema: Schema
 
 
 @dataclass(kw_only=True)
 class ModelOptions(FormatOptions):
     """A saved model, and a file to predict."""
 
-    model: Model
-    file: File
+    model: str
+    file: str
     trust: bool = False
 
-    def load(self, run: Computation) -> SavedModel:
-        """Load the model; functions of the user's own are imported only if they are trusted."""
-        from similitude.data.files import Schema
+    def load(self, run: Computation) -> tuple[Any, dict[str, Any]]:
+        """Load the model and what `fit` stored about it; functions of the user's own are imported if trusted."""
         from similitude.errors import SavedModelError
         from similitude.persistence import information
 
@@ -50,8 +40,15 @@ class ModelOptions(FormatOptions):
         if found.functions:
             functions = self._functions(about["similarity"])
         with run.computing(f"loading {self.model}"):
-            model = similitude.load(self.model, functions=functions)
-        return SavedModel(model, about, Schema.from_dict(about["schema"]))
+            return similitude.load(self.model, functions=functions), about
+
+    def batches(self, run: Computation, about: dict[str, Any]) -> Iterator[Data]:
+        """Read the file as the one that the model was fitted to."""
+        from similitude.data.files import Schema, batches
+
+        for data in batches(self.file, schema=Schema.from_dict(about["schema"]), **self.format_arguments()):
+            run.note(*data.notes)
+            yield data
 
     def _functions(self, text: str) -> dict[str, Any]:
         """Import what the model's similarity names as ``module:function``; return it by the names that `load` uses."""
@@ -89,7 +86,7 @@ def checked_about(path: str, about: dict[str, Any]) -> dict[str, Any]:
     return about
 
 
-def info(model: Model, out: Output) -> None:
+def info(model: str, out: Output) -> None:
     """Show what a saved model is and what it was fitted to, without loading it."""
     from similitude.persistence import information
 
@@ -121,9 +118,7 @@ def _show_model(terminal: Terminal, path: str, found: Information, about: dict[s
     terminal.facts(facts)
 
 
-def export(
-    model: Model, file: Annotated[str, typer.Argument(metavar="FILE.onnx", help="The file to write.")], out: Output
-) -> None:
+def export(model: str, file: str, out: Output) -> None:
     """Write a saved model as an ONNX file, which ONNX Runtime computes without Python."""
     check_not_read(file, model)
     if not file.endswith(".onnx"):

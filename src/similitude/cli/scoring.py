@@ -41,10 +41,6 @@ def r_squared(y: np.ndarray, predicted: np.ndarray) -> Estimate | None:
     r"""Return :math:`R^2`, the share of the variance of y that is explained, with a normal interval.
 
     It is one minus a ratio of two means; its standard error is by the delta method.
-
-    >>> y = np.arange(100.0)
-    >>> print(r_squared(y, y + np.where(y % 2, 5.0, -5.0)))
-    0.97 [0.9647, 0.9753] (95 %, ESTIMATE)
     """
     losses = (y - predicted) ** 2
     deviations = (y - y.mean()) ** 2

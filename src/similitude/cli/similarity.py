@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import similitude
 from similitude.cli.errors import ExitCode, UsageError
-from similitude.cli.inputs import TrainingOptions, UnlabeledOptions, parsed
-from similitude.cli.options import FILE
+from similitude.cli.inputs import DataOptions, Task, labels_of, parsed, task_of
 from similitude.cli.output import Computation, Terminal, with_interval
+from similitude.support import first_of
 
 if TYPE_CHECKING:
     from similitude.goodness import Goodness
@@ -19,19 +18,9 @@ if TYPE_CHECKING:
     from similitude.validity import Validity
 
 
-MaybeFile = Annotated[
-    str | None, typer.Argument(metavar="[FILE]", help=f"{FILE} Without one, only a proof is searched.")
-]
-
-
-@dataclass(kw_only=True)
-class CheckOptions(UnlabeledOptions):
-    """A similarity, and a file of objects if there is one."""
-
-    file: MaybeFile = None  # type: ignore[assignment]
-
-
-def check(given: CheckOptions, max_calls: int | None = None, seed: int = 0, *, run: Computation) -> None:
+def check(
+    given: DataOptions, file: str | None = None, max_calls: int | None = None, seed: int = 0, *, run: Computation
+) -> None:
     """Check whether a similarity is a kernel: find a proof, or a small counterexample in the file, or neither.
 
     Exits with 3 if a counterexample is found.
@@ -41,13 +30,13 @@ def check(given: CheckOptions, max_calls: int | None = None, seed: int = 0, *, r
     from similitude.compute import take
 
     X = None
-    if given.file is None:
+    if file is None:
         if given.similarity is None:
             raise UsageError("check needs a FILE, or --similarity to search for a proof without one")
         text = given.similarity
         k = parsed(text, given.trust)
     else:
-        data, text, k = given.read_both(run)
+        data, text, k = given.read_both(run, unlabeled="keep")
         X = data.objects
         k.prepare(take(X, np.arange(min(len(data), 100))))  # a proof alone would not try it on the file
     with run.computing(f"checking {text}"):
@@ -86,22 +75,26 @@ def _why(validity: Validity) -> str:
     return f"{claim}\n  {rows} (--json shows their weights)"
 
 
-def assess(given: TrainingOptions, max_calls: int | None = None, seed: int = 0, *, run: Computation) -> None:
+def assess(
+    given: DataOptions,
+    max_calls: int | None = None,
+    task: Task | None = None,
+    seed: int = 0,
+    *,
+    run: Computation,
+) -> None:
     """Assess how good a similarity is for the labels of a file, before anything is trained."""
-    data = given.load(run)
+    data, text, k = given.read_both(run)
+    y = labels_of(data)
     name = data.schema.label
-    if data.task == "regression":
+    if task_of(run, data, task) == "regression":
         raise ValueError(f"assess needs classes, and label {name!r} holds numbers: try 'compare', or --task")
-    with run.computing(f"assessing {data.text} on {len(data.labels):,} rows"):
-        goodness = similitude.assess(data.similarity, data.objects, data.labels, max_calls=max_calls, random_state=seed)
+    with run.computing(f"assessing {text} on {len(y):,} rows"):
+        goodness = similitude.assess(k, data.objects, y, max_calls=max_calls, random_state=seed)
     run.note(*goodness.notes)
-    document = {
-        "command": "assess",
-        "similarity": data.text,
-        "verdict": goodness.verdict("rows"),
-        **goodness.to_dict(),
-    }
-    run.result(document, lambda terminal: _show_goodness(terminal, data.text, name, goodness))
+    verdict = goodness.verdict("rows")
+    document = {"command": "assess", "similarity": text, "verdict": verdict, **goodness.to_dict()}
+    run.result(document, lambda terminal: _show_goodness(terminal, text, name, goodness))
 
 
 def _show_goodness(terminal: Terminal, text: str, label: str | None, goodness: Goodness) -> None:
@@ -128,13 +121,12 @@ def _facts(goodness: Goodness) -> list[tuple[str, object]]:
     p = goodness.p_value
     weighted = goodness.weighted
     classes = [str(name) for name in goodness.classes_.tolist()]
-    listed = ", ".join([*classes[:8], *["…"] * (len(classes) > 8)])
     related = "yes" if p.value <= SIGNIFICANT else "not shown"
     margin = goodness.margin.reason
     if goodness.margin.value is not None:
         margin = f"{goodness.margin.value:.3g}"
     facts: list[tuple[str, object]] = [
-        ("rows", f"{goodness.n:,} in {len(classes)} classes: {listed}"),
+        ("rows", f"{goodness.n:,} in {len(classes)} classes: {first_of(classes, 8)}"),
         ("related to the labels?", f"{related}: p = {p.value:.3g}, {p.permutations:,} permutations"),
         ("centered alignment", with_interval(goodness.centered_alignment)),
         ("own class minus others", with_interval(goodness.weak.balanced)),

@@ -10,28 +10,17 @@ from typing import Any, TextIO
 
 from similitude.support import printable
 
-DELAY = 0.3
-"""Seconds after which the line is shown first: what is done by then needs none."""
-
-REDRAW_SECONDS = 0.5
-"""Seconds between two updates."""
+REDRAW_SECONDS = 0.3
+"""Seconds until the line is shown, since what is done by then needs none, and between two updates."""
 
 CLEAR = "\r\033[K"
 
 
 class StatusLine:
-    """Show what is being done in the last line of a terminal.
+    """Show what is being done in the last line of a terminal, in the place of `sys.stderr`.
 
-    Meanwhile it takes the place of `sys.stderr`: a progress line of an engine (a text that begins with a carriage
-    return) becomes the end of this line, and other text appears above it. Nothing is locked, so that a process that is
-    forked meanwhile may write as well.
-
-    Parameters
-    ----------
-    stream : TextIO
-        Standard error.
-    what : str
-        What is being done.
+    A progress line of an engine (a text that begins with a carriage return) becomes the end of this line, and other
+    text appears above it. Nothing is locked, so that a process that is forked meanwhile may write as well.
     """
 
     def __init__(self, stream: TextIO, what: str) -> None:
@@ -77,14 +66,7 @@ class StatusLine:
         return getattr(self.stream, name)
 
     def text(self, seconds: float) -> str:
-        """Return the line after some seconds.
-
-        >>> line = StatusLine(sys.stderr, "fitting")
-        >>> line.begin("choosing landmarks")
-        >>> line.detail = "40% of 12 tiles"
-        >>> line.text(61.5)
-        'similitude: fitting, 61 s: choosing landmarks (40% of 12 tiles)'
-        """
+        """Return the line after some seconds."""
         text = f"similitude: {self.what}, {int(seconds)} s"
         if self.phase:
             text += f": {self.phase}"
@@ -93,9 +75,7 @@ class StatusLine:
         return printable(text)
 
     def _draw_again(self) -> None:
-        wait = DELAY
-        while not self._end.wait(wait):
-            wait = REDRAW_SECONDS
+        while not self._end.wait(REDRAW_SECONDS):
             if self._may_draw:
                 text = self.text(time.monotonic() - self._start)
                 self._drawn = True

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -31,14 +31,9 @@ from similitude.compute.encodings import itemsize as itemsize_of
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
 from similitude.support import PairError, brief, check_place, complete_file, pairs_at
 
-T = TypeVar("T")
-
 WIDE_TILE = (2048, 4096)
 """Most rows and columns of a tile that is written in place and not mirrored: the loops then fill long pieces of rows,
 and matrix products of many rows rearrange the columns less often."""
-
-SMALL_TILE_EDGE = 16
-"""Smallest edge of a tile of expensive values, which several workers share, or of a user's Python function."""
 
 PYTHON_TILE_EDGE = 128
 """The largest edge of a tile of a user's Python function: progress is shown and Ctrl-C is handled between tiles."""
@@ -47,15 +42,8 @@ ALIGNED = 96
 """Rows and columns of tiles begin at multiples of this, so that BLAS adds up each product in the same order."""
 
 
-STRIP_ROWS = (2048, 4096)
-"""Fewest and most rows of a strip: with more columns, more rows make a product of the strip worthwhile."""
-
-
 class BlockTask:
-    """The task that an engine runs on each tile: evaluate ``similarity.block`` and check the values.
-
-    The similarity may be any object with ``block`` and ``hints``; ``fills`` tells whether its ``block`` takes ``out=``.
-    """
+    """The task that an engine runs on each tile: ``block`` of any object with ``hints``, and checks of the values."""
 
     def __init__(self, similarity: Any) -> None:
         hints = similarity.hints
@@ -64,7 +52,7 @@ class BlockTask:
         self.heavy = hints.heavy
         self.on_tensors = hints.on_tensors
         self.threadsafe = hints.threadsafe
-        self.fills = hints.threadsafe and _takes_out(type(similarity).block)
+        self.fills = hints.threadsafe and _takes_out(type(similarity).block)  # values into ``out=``
 
     def __call__(self, a: Encoding, b: Encoding, out: Any = None) -> Any:
         """Return the block of finite real numbers, in `out` if that is given; an error names the pair."""
@@ -88,11 +76,7 @@ def filled(task: BlockTask, A: Encoding, B: Encoding, out: np.ndarray) -> np.nda
 
 
 class ProductTask:
-    """The task of a tile of a matrix times vectors: the workers multiply, and only the products come back.
-
-    The last part of each encoding are rows of the vectors. The result is a pair: the product of the tile with those of
-    its columns, and of the transposed tile with those of its rows; None for one that is not needed.
-    """
+    """The task of a tile of a matrix times vectors, whose rows are the last part of each encoding."""
 
     def __init__(self, task: BlockTask, transposed: bool, half: bool) -> None:
         self.task = task
@@ -101,12 +85,12 @@ class ProductTask:
         self.threadsafe = task.threadsafe
 
     def __call__(self, a: tuple[Any, ...], b: tuple[Any, ...], out: Any = None) -> tuple[Any, Any]:
-        """Return the products; of a symmetric matrix, a tile beside the diagonal stands for two."""
+        """Return the products of the tile and of the transposed tile; None for one that is not needed."""
         tile = as_numpy(self.task(a[0], b[0]))
-        mirrored = self.half and a is not b
+        both = self.half and a is not b  # of a symmetric matrix, a tile beside the diagonal stands for two
         return (
-            tile @ b[-1] if not self.transposed or mirrored else None,
-            tile.T @ a[-1] if self.transposed or mirrored else None,
+            tile @ b[-1] if both or not self.transposed else None,
+            tile.T @ a[-1] if both or self.transposed else None,
         )
 
 
@@ -130,34 +114,11 @@ def finite_block(values: Any, a: Encoding, b: Encoding, similarity: Any) -> Any:
 
 
 class Blocks:
-    """The matrix K(a_i, b_j) of two encodings, computed tile by tile.
+    """The matrix K(a_i, b_j) of two encodings, or of one with itself, computed tile by tile.
 
-    Parameters
-    ----------
-    similarity : Similarity
-        Its ``block`` computes each tile.
-    A : encoding
-        Encoded queries, the rows.
-    B : encoding, optional
-        Encoded objects, the columns. Default: `A`, and the matrix is a Gram matrix.
-    symmetric : bool
-        Compute only the tiles on and above the diagonal of a Gram matrix, and mirror them.
-    engine : Engine, optional
-        Default: the current one.
-    itemsize : int, optional
-        Bytes of one value, to plan with. Default: those of a value of `A`.
-    whole_rows : bool
-        Give each tile all columns of its rows, as feature maps need it.
-    positions : pair of arrays of int, or of None
-        Positions in a larger data set by which an error names a row and a column; None leaves them as they are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from similitude.compute import Blocks
-    >>> from similitude.kernels import Linear
-    >>> Blocks(Linear(), np.array([[1., 0.], [1., 1.]])).times(np.array([1., 2.]))
-    array([3., 5.])
+    Of a `symmetric` Gram matrix only the tiles on and above the diagonal are computed. An error names a row and a
+    column by the `positions` of A and of B in a larger data set, if given. `itemsize` is the number of bytes of a value
+    to plan with; with `whole_rows` each tile has all columns of its rows, as feature maps need it.
     """
 
     def __init__(
@@ -210,16 +171,7 @@ class Blocks:
     def _into_file(self, path: Path) -> np.memmap[Any, Any]:
         if path.exists():
             raise FileExistsError(f"{path} exists already: choose another path or remove it first")
-        self._check_space(check_place(path))
-        dtype = as_numpy(self.corner()).dtype
-        with complete_file(path) as file:
-            out = np.lib.format.open_memmap(file.name, mode="w+", dtype=dtype, shape=self.shape)
-            self.whole(out)
-            out.flush()
-        return np.lib.format.open_memmap(path, mode="r+")
-
-    def _check_space(self, place: Path) -> None:
-        """Refuse a matrix that is larger than what is free on the disk."""
+        place = check_place(path)
         needed = self.shape[0] * self.shape[1] * self.itemsize
         free = shutil.disk_usage(place.parent).free
         if needed > free:
@@ -227,6 +179,12 @@ class Blocks:
                 f"{place}: the matrix of shape {self.shape} takes {format_bytes(needed)}, and {format_bytes(free)} are "
                 f"free there"
             )
+        dtype = as_numpy(self.corner()).dtype
+        with complete_file(path) as file:
+            out = np.lib.format.open_memmap(file.name, mode="w+", dtype=dtype, shape=self.shape)
+            self.whole(out)
+            out.flush()
+        return np.lib.format.open_memmap(path, mode="r+")
 
     def corner(self) -> Any:
         """Return the first value, or the first row where rows are computed whole, which shows the type of all."""
@@ -235,7 +193,7 @@ class Blocks:
 
     def rows(self) -> Iterator[tuple[slice, Any]]:
         """Yield strips of whole rows from the top, each with its slice of row numbers."""
-        with closing(self._run(strips=True)) as tiles:
+        with closing(self._run(self.task, self.A, self.B, strips=True)) as tiles:
             for tile, values in tiles:
                 yield tile[0], values
 
@@ -255,7 +213,12 @@ class Blocks:
         if operator is not None:
             return operator.product(v, transposed)
         total = np.zeros((rows_out, *v.shape[1:]))
-        with closing(self._products(v, transposed)) as products:
+        A: Any = (self.A, v)
+        B = A
+        if self.B is not self.A:
+            A, B = ((self.A, v), (self.B,)) if transposed else ((self.A,), (self.B, v))
+        task = ProductTask(self.task, transposed, self.half)
+        with closing(self._run(task, A, B, self.whole_rows)) as products:
             for (down, right), (product, transposed_product) in products:
                 if product is not None:
                     total[down] += product
@@ -263,33 +226,15 @@ class Blocks:
                     total[right] += transposed_product
         return total
 
-    def _products(self, v: np.ndarray, transposed: bool) -> Generator[tuple[Tile, Any], None, None]:
-        """Yield tiles with their products, see `ProductTask`; closing the generator stops the engine."""
-        A = (self.A, v) if transposed else (self.A,)
-        B = (self.B,) if transposed else (self.B, v)
-        if self.B is self.A:
-            A = B = (self.A, v)
-        task = ProductTask(self.task, transposed, self.half)
-        tiles = self._tiling(self.whole_rows)
-        with pairs_at(*self.positions):
-            yield from zip(tiles, self.engine.run(task, A, B, tiles), strict=True)
-
-    def reduce(self, step: Callable[[T, Tile, Any], T], start: T) -> T:
-        """Fold ``step(so_far, tile, values)`` over all tiles; a symmetric Gram matrix gives each pair once."""
-        with closing(self.tiles()) as tiles:
-            for tile, values in tiles:
-                start = step(start, tile, values)
-        return start
-
     def tiles(self) -> Generator[tuple[Tile, Any], None, None]:
         """Yield each tile with its values; of a symmetric Gram matrix only those on and above the diagonal."""
-        return self._run(strips=self.whole_rows)
+        return self._run(self.task, self.A, self.B, self.whole_rows)
 
-    def _run(self, strips: bool) -> Generator[tuple[Tile, Any], None, None]:
-        """Yield tiles with their values; closing the generator stops the engine."""
+    def _run(self, task: Any, A: Encoding, B: Encoding, strips: bool) -> Generator[tuple[Tile, Any], None, None]:
+        """Yield tiles with their results; closing the generator stops the engine."""
         tiles = self._tiling(strips)
         with pairs_at(*self.positions):
-            yield from zip(tiles, self.engine.run(self.task, self.A, self.B, tiles), strict=True)
+            yield from zip(tiles, self.engine.run(task, A, B, tiles), strict=True)
 
     def _tiling(self, strips: bool) -> list[Tile]:
         """Return the tiles that the matrix is cut into, or strips of whole rows, as large as the budget allows."""
@@ -303,8 +248,9 @@ class Blocks:
         down = right = largest
         if not self.task.threadsafe or (workers > 1 and self.task.heavy):
             parts = 2 * (workers if self.task.threadsafe else math.sqrt(workers))
-            down = min(largest, max(SMALL_TILE_EDGE, math.ceil(n / parts)))
-            right = min(largest, max(SMALL_TILE_EDGE, math.ceil(m / parts)))
+            # values are expensive: workers share tiles, which have at least 16 rows and columns
+            down = min(largest, max(16, math.ceil(n / parts)))
+            right = min(largest, max(16, math.ceil(m / parts)))
         if strips:
             if cells < m:
                 raise MemoryError(
@@ -371,16 +317,12 @@ class _Matrix:
         if not (isinstance(values, np.ndarray) and np.may_share_memory(values, self.values)):
             self.values[tile] = values
         if self.blocks.half and down != right:
-            _mirror(self.values[right, down], values)
-
-
-def _mirror(to: Any, values: Any) -> None:
-    """Write the transposed values."""
-    both = [one for one in (to, values) if isinstance(one, np.ndarray) and one.strides[-1] == one.itemsize]
-    if len(both) == 2 and to.dtype == values.dtype and to.dtype in FLOATS:
-        loops.mirror(to, values)
-    else:
-        to[...] = values.T
+            to = self.values[right, down]
+            dense = [one for one in (to, values) if isinstance(one, np.ndarray) and one.strides[-1] == one.itemsize]
+            if len(dense) == 2 and to.dtype == values.dtype and to.dtype in FLOATS:
+                loops.mirror(to, values)
+            else:
+                to[...] = values.T
 
 
 def check_fits(n: int, m: int, itemsize: int, engine: Engine) -> None:
@@ -394,10 +336,7 @@ def check_fits(n: int, m: int, itemsize: int, engine: Engine) -> None:
 
 
 def pieces(size: int, edge: int) -> list[slice]:
-    """Return consecutive slices of nearly equal lengths, at most `edge` each, which begin at multiples of `ALIGNED`.
-
-    If `edge` is smaller than that, they begin anywhere.
-    """
+    """Return slices of nearly equal lengths, at most `edge`, that begin at multiples of `ALIGNED` if it is as large."""
     unit = ALIGNED if edge >= ALIGNED else 1
     number = max(1, math.ceil(size / (edge // unit * unit)))
     step = max(1, math.ceil(size / (number * unit))) * unit
@@ -411,9 +350,9 @@ def pieces(size: int, edge: int) -> list[slice]:
 def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list[Tile]:
     """Cut n rows into strips, so that those under way stay within the memory budget."""
     edge = PYTHON_TILE_EDGE
-    if task.threadsafe:
+    if task.threadsafe:  # with more columns, more rows make a product of the strip worthwhile
         larger = engine.tile_edge // TILE_EDGE
-        edge = max(larger * STRIP_ROWS[0], min(width, larger * STRIP_ROWS[1]))
+        edge = max(larger * 2048, min(width, larger * 4096))
     affordable = engine.budget // (8 * engine.workers(task) * max(1, width) * itemsize)
     if affordable == 0:
         raise MemoryError(f"one row of {width:,} similarities does not fit into the memory budget: use fewer landmarks")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain, repeat
@@ -31,22 +31,14 @@ LARGEST_EXACT = 2**53
 
 
 def count(encoding: Encoding) -> int:
-    """Return the number of encoded objects.
-
-    >>> count(np.zeros((3, 2))), count(["a", "b"]), count((np.zeros((3, 2)), [1, 2, 3]))
-    (3, 2, 3)
-    """
+    """Return the number of encoded objects."""
     if isinstance(encoding, tuple):
         return count(encoding[0])
     return int(encoding.shape[0]) if hasattr(encoding, "shape") else len(encoding)
 
 
 def rows(encoding: Encoding, which: Rows) -> Encoding:
-    """Return some of the encoded objects, by slice or by integer array.
-
-    >>> rows((np.array([1., 2., 3.]), ["a", "b", "c"]), slice(1, 3))
-    (array([2., 3.]), ['b', 'c'])
-    """
+    """Return some of the encoded objects, by slice or by integer array."""
     if isinstance(encoding, tuple):
         return tuple(map(rows, encoding, repeat(which)))
     if isinstance(encoding, list) and not isinstance(which, slice):
@@ -55,12 +47,7 @@ def rows(encoding: Encoding, which: Rows) -> Encoding:
 
 
 def keys(encoding: Encoding) -> np.ndarray:
-    """Return a 64-bit key per encoded object, equal for equal objects.
-
-    >>> a, b, c = keys(["ab", "cd", "ab"]).tolist()
-    >>> a == c, a == b
-    (True, False)
-    """
+    """Return a 64-bit key per encoded object, equal for equal objects."""
     if isinstance(encoding, list):
         found = map(digest, encoding)
     elif isinstance(encoding, np.ndarray) and encoding.dtype != object:
@@ -71,20 +58,9 @@ def keys(encoding: Encoding) -> np.ndarray:
 
 
 def fingerprints(encoding: Encoding) -> np.ndarray:
-    """Return a 64-bit number per encoded object, equal for equal objects of the same encoding; quicker than `keys`.
-
-    Two of N different objects have the same one with a probability of about N^2 / 2^65. Classes with a method
-    ``fingerprints`` have their own.
-
-    >>> a, b, c = fingerprints((np.array([1.0, 2.0, 1.0]), np.array([[0.0, 3.0], [0.0, 3.0], [-0.0, 3.0]]))).tolist()
-    >>> a == c, a == b
-    (True, False)
-    """
+    """Return a 64-bit number per object, equal for equal ones of the same encoding; of N, two agree with N^2 / 2^65."""
     if isinstance(encoding, tuple):
-        found = np.zeros(count(encoding), np.uint64)
-        for part in encoding:
-            found = mixed(found + fingerprints(part))
-        return found
+        return _mixed_all(count(encoding), map(fingerprints, encoding))
     if hasattr(encoding, "fingerprints"):
         own: np.ndarray = encoding.fingerprints()
         return own
@@ -95,12 +71,14 @@ def fingerprints(encoding: Encoding) -> np.ndarray:
 
 def mixed_entries(values: np.ndarray) -> np.ndarray:
     """Return a 64-bit number for each number, or for each row of numbers."""
-    wide = (values + 0).astype(np.float64 if values.dtype.kind == "f" else np.int64)  # + 0: 0.0 and -0.0 are equal
+    wide = (values + 0).astype({"f": np.float64}.get(values.dtype.kind, np.int64))  # + 0: 0.0 and -0.0 are equal
     bits = wide.view(np.uint64)
-    if bits.ndim == 1:
-        return mixed(bits)
-    found = np.zeros(len(bits), np.uint64)
-    for one in bits.T:
+    return mixed(bits) if bits.ndim == 1 else _mixed_all(len(bits), bits.T)
+
+
+def _mixed_all(n: int, parts: Iterable[np.ndarray]) -> np.ndarray:
+    found = np.zeros(n, np.uint64)
+    for one in parts:
         found = mixed(found + one)
     return found
 
@@ -113,19 +91,14 @@ def mixed(x: np.ndarray) -> np.ndarray:
 
 
 def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
-    """Return the encoding with `move` applied to each of its arrays and tensors.
-
-    Tuples are entered, and so are classes with a method ``moved(move)``; everything else is left unchanged.
-
-    >>> moved((np.array([1., 2.]), ["a", "b"]), lambda array: 2 * array)
-    (array([2., 4.]), ['a', 'b'])
-    """
+    """Return the encoding with `move` applied to each array and tensor, also in classes with a method ``moved``."""
     if isinstance(encoding, tuple):
         return tuple(map(moved, encoding, repeat(move)))
     if hasattr(encoding, "moved"):
         return encoding.moved(move)
-    movable = is_tensor(encoding) or (isinstance(encoding, np.ndarray) and encoding.dtype.kind in "fiub")
-    return move(encoding) if movable else encoding
+    if is_tensor(encoding) or (isinstance(encoding, np.ndarray) and encoding.dtype.kind in "fiub"):
+        return move(encoding)
+    return encoding
 
 
 def nbytes(encoding: Encoding) -> int:
@@ -169,22 +142,14 @@ def namespace(array: Any) -> Any:
 
 
 def as_numpy(array: Any) -> np.ndarray:
-    """Return an array, or a tensor on any device, as a NumPy array.
-
-    >>> as_numpy([1.0, 2.0])
-    array([1., 2.])
-    """
+    """Return an array, or a tensor on any device, as a NumPy array."""
     if isinstance(array, np.ndarray):
         return np.asarray(array)
     return np.asarray(array.detach().cpu() if is_tensor(array) else array)
 
 
 def in_precision(array: Any, dtype: Any) -> Any:
-    """Return an array or a tensor in another precision, without a copy if it already has it.
-
-    >>> in_precision(np.array([1, 2]), np.float64)
-    array([1., 2.])
-    """
+    """Return an array or a tensor in another precision, without a copy if it already has it."""
     return array.astype(dtype, copy=False) if hasattr(array, "astype") else array.to(dtype)
 
 
@@ -197,27 +162,20 @@ def concatenated(parts: Sequence[Any]) -> Any:
 
 
 def beside(array: np.ndarray, like: Any) -> Any:
-    """Return an array as a tensor on the device of `like`; unchanged if `like` is no tensor.
-
-    >>> beside(np.array([1.0]), np.zeros(3))
-    array([1.])
-    """
+    """Return an array as a tensor on the device of `like`; unchanged if `like` is an array."""
     if not is_tensor(like):
         return array
     return namespace(like).asarray(np.require(array, requirements=["W"]), device=like.device)
 
 
 def first_nonfinite(values: Any) -> Any:
-    """Return the position of the first entry that is not finite, or None.
-
-    >>> first_nonfinite(np.array([[1.0, 2.0], [np.nan, 3.0]]))
-    (1, 0)
-    """
+    """Return the position of the first entry that is not finite, or None."""
     with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
         if math.isfinite(float(values.sum())):
             return None
-    bad = np.argwhere(~np.isfinite(as_numpy(values)))
-    return tuple(int(i) for i in bad[0]) if len(bad) else None
+    for bad in np.argwhere(~np.isfinite(as_numpy(values))):
+        return tuple(bad.tolist())
+    return None
 
 
 # What raw objects are stored in, recognized without importing the library.
@@ -226,10 +184,13 @@ def first_nonfinite(values: Any) -> Any:
 @lru_cache(maxsize=256)
 def _kind_of(cls: Any) -> str:
     """Return "tensor" for torch tensors, "frame" for classes of pandas and polars, "" for all others."""
-    bases = [(base.__module__.split(".")[0], base.__name__) for base in cls.__mro__]
-    if ("torch", "Tensor") in bases:
-        return "tensor"
-    return "frame" if {"pandas", "polars"} & {library for library, _ in bases} else ""
+    for base in cls.__mro__:
+        library = base.__module__.split(".")[0]
+        if (library, base.__name__) == ("torch", "Tensor"):
+            return "tensor"
+        if library in ("pandas", "polars"):
+            return "frame"
+    return ""
 
 
 def is_tensor(X: Any) -> bool:
@@ -293,33 +254,21 @@ def check_count(encoding: Encoding, objects: Any, name: str, similarity: Any) ->
 def check_columns(X: Any) -> list[Any]:
     """Validate that a table has columns with different names, and return the names."""
     columns = list(X.columns)
-    is_different = len(set(columns)) == len(columns)
-    twice = None if is_different else next(name for name in columns if columns.count(name) > 1)
-    if not columns or twice is not None:
-        raise ValueError("the table has no columns" if not columns else f"column {twice!r} occurs twice")
+    if not columns:
+        raise ValueError("the table has no columns")
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ValueError(f"column {twice!r} occurs twice")
     return columns
 
 
 def take(X: Any, which: np.ndarray) -> Any:
-    """Return some of the raw objects, in the container type of X.
-
-    >>> take(["a", "b", "c"], np.array([2, 0]))
-    ['c', 'a']
-    """
-    if hasattr(X, "iloc"):
-        return X.iloc[which]
-    if hasattr(X, "shape"):
-        return X[which]
-    return list(map(X.__getitem__, which))
+    """Return some of the raw objects, in the container type of X."""
+    return rows(X, which) if hasattr(X, "shape") else list(map(X.__getitem__, which))
 
 
 def join(X: Any, Z: Any) -> Any:
-    """Return the raw objects of X followed by those of Z, in the container type of X.
-
-    >>> join(np.array([[1., 2.]]), np.array([[3., 4.]])), join(["a"], ["b"])
-    (array([[1., 2.],
-           [3., 4.]]), ['a', 'b'])
-    """
+    """Return the raw objects of X followed by those of Z, in the container type of X."""
     return join_all([X, Z])
 
 
@@ -340,11 +289,7 @@ def join_all(parts: Sequence[Any]) -> Any:
 
 
 def as_objects(X: Any) -> list[Any]:
-    """Return the objects in X as a list: rows of an array, row dicts of a table, values of a single column.
-
-    >>> as_objects(np.array([[1, 2], [3, 4]]))
-    [array([1, 2]), array([3, 4])]
-    """
+    """Return the objects in X as a list: rows of an array, row dicts of a table, values of a single column."""
     check_objects(X)
     if isinstance(X, (list, tuple)):
         return list(X)
@@ -364,15 +309,7 @@ def as_objects(X: Any) -> list[Any]:
 
 
 def as_matrix(X: Any) -> Any:
-    """Return vectors as a matrix of float32 or float64, one vector per row, without a copy if possible.
-
-    Takes arrays, scipy sparse matrices (returned as CSR), pandas and polars frames and columns, tensors, and lists of
-    vectors. A one-dimensional array is a list of numbers: vectors of dimension 1.
-
-    >>> as_matrix([[1, 2], [3, 4]])
-    array([[1., 2.],
-           [3., 4.]])
-    """
+    """Return vectors, or numbers, as a matrix of float32 or float64 with one per row, without a copy if possible."""
     check_objects(X)
     if not isinstance(X, np.ndarray):
         X = _stored(X)
@@ -432,10 +369,7 @@ def _as_floats(X: Any) -> Any:
 
 
 def warn_if_rounded(values: Any, name: str = "X") -> None:
-    """Warn if there are integers that no floating point number holds, so that close ones become equal.
-
-    >>> warn_if_rounded(np.array([2**53, -(2**53)]))
-    """
+    """Warn if there are integers that no floating point number holds, so that close ones become equal."""
     kind = getattr(getattr(values, "dtype", None), "kind", "f")
     ends: list[int] = []
     if kind == "O":
@@ -511,5 +445,4 @@ def stacked(vectors: list[Any]) -> Any:
                 f"vectors must all have the same dimension: object {i} has shape {np.shape(vector)}, object 0 has "
                 f"shape {np.shape(first)}"
             )
-    xp = namespace(first) if hasattr(first, "shape") else np
-    return np.asarray(vectors) if xp is np else xp.stack(vectors)
+    return namespace(first).stack(vectors) if is_tensor(first) else np.asarray(vectors)

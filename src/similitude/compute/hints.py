@@ -47,30 +47,17 @@ class Hints:
 
 
 class Term(NamedTuple):
-    """A weighted function of one number per pair of vectors.
+    """A weighted function of one number per pair of vectors, which is a sum over features."""
 
-    The number is a sum over features: ``product`` (the dot product), ``squared_difference`` or ``absolute_difference``.
-    The form is the name of the function and its parameters, as the compiled loops take them: ``("gaussian", -0.5)``.
-    ``part`` is the position of the vectors in the encoding, which is a tuple; None if the encoding is the vectors.
-    """
-
-    sums: str
-    form: tuple[Any, ...]
+    sums: str  # product, squared_difference or absolute_difference
+    form: tuple[Any, ...]  # of the function as loops take it: ("gaussian", -0.5)
     weight: float = 1.0
-    part: int | None = None
+    part: int | None = None  # the place of the vectors in the encoding, a tuple; None if it is the vectors
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A similarity of vectors as a constant plus a weighted sum of functions of distances and dot products.
-
-    Examples
-    --------
-    >>> from similitude.compute import profile_of
-    >>> from similitude.kernels import Gaussian, Linear
-    >>> profile_of(2.0 * Gaussian(sigma=1.0) + Linear() + 1.0).constant
-    1.0
-    """
+    """A similarity of vectors as a constant plus a weighted sum of functions of distances and dot products."""
 
     terms: tuple[Term, ...]
     constant: float = 0.0
@@ -82,10 +69,6 @@ class Profile:
 
     def __add__(self, other: Profile) -> Profile:
         return Profile(self.terms + other.terms, self.constant + other.constant)
-
-    def shifted(self, constant: float) -> Profile:
-        """Return the profile plus a constant."""
-        return Profile(self.terms, self.constant + constant)
 
     def scaled(self, factor: float) -> Profile:
         """Return the profile times a factor."""

@@ -22,6 +22,7 @@ from similitude.compute.engines import Display, Engine, display_for, distributed
 from similitude.data.sources import Source
 from similitude.estimators.prediction import LandmarkPredictor
 from similitude.evaluation import (
+    at_rows,
     check_groups,
     copies,
     enough_for_folds,
@@ -416,9 +417,7 @@ class LandmarkEstimator(LandmarkPredictor):
         """Validate rows in memory; return them and the description of the fit."""
         X = self._checked(X, reset=True)
         Y, weights, labels = self._read(X, y, sample_weight)
-        together = None
-        if groups is not None:
-            together = self._groups_of(X, groups, weights)
+        together = self._groups_of(X, groups, weights)
         options = self._options(X, labels, meter)
         objects = np.arange(len(X)) if options.kind == "matrix" else X
         sampling = Sampling(draw_seed(self.random_state))
@@ -426,8 +425,10 @@ class LandmarkEstimator(LandmarkPredictor):
         return data.with_copies(), options
 
     def _groups_of(self, X: Any, groups: Any, weights: np.ndarray) -> np.ndarray | None:
-        """Validate groups; return them with equal rows together, or None if each row is a group."""
+        """Validate groups; return them with copies together, or None if each row is a group."""
         given = check_groups(groups, len(weights))
+        if given is None:
+            return None
         n = int(np.count_nonzero(weights))
         n_groups = len(np.unique(given[weights > 0]))
         fewest = fewest_groups(n)
@@ -539,9 +540,8 @@ class LandmarkEstimator(LandmarkPredictor):
         """Return which rows are kept for the certificate: a random sample of those with a weight, or of groups."""
         assert self.certify is not None
         apart = np.zeros(len(data.weights), dtype=bool)
-        if groups is not None:
-            groups = check_groups(groups, len(data.weights))[data.weighted]
-        apart[data.weighted] = set_apart(len(data.weighted), self.certify, self.random_state, groups)
+        known = at_rows(check_groups(groups, len(data.weights)), data.weighted)
+        apart[data.weighted] = set_apart(len(data.weighted), self.certify, self.random_state, known)
         return apart
 
     def _fit_and_certify(self, data: TrainingSet, options: FitOptions, groups: Any) -> None:
@@ -550,8 +550,9 @@ class LandmarkEstimator(LandmarkPredictor):
         apart = self._apart(data, groups)
         inside = np.flatnonzero(~apart)
         outside = np.flatnonzero(apart)
-        if groups is not None:  # rows of a group are no independent draws: one of each certifies
-            outside = outside[one_of_each(check_groups(groups, len(apart))[outside], self.random_state)]
+        known = check_groups(groups, len(apart))
+        if known is not None:  # rows of a group are no independent draws: one of each certifies
+            outside = outside[one_of_each(known[outside], self.random_state)]
         if not len(outside):
             raise ValueError(f"certify={self.certify} leaves no row with a weight to certify by: give more rows")
         if labels is not None and len(np.unique(labels[inside])) < len(np.unique(labels)):

@@ -14,7 +14,7 @@ from similitude.compute import as_numpy, beside, is_tensor, namespace
 from similitude.compute.engines import Engine
 from similitude.estimators.base import LandmarkEstimator, upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.evaluation import dealt_folds, error_of_classes
+from similitude.evaluation import dealt_folds, error_of_classes, suspicious_labels
 from similitude.fitting import (
     ClassCalibration,
     ClassTargets,
@@ -110,7 +110,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         that probabilities agree with the frequencies of the classes; ``notes_`` says so. Rows that do not fit into
         memory, streams and functions that may be costly are never fitted twice.
     certify : float, optional
-        The share of rows, 0.25 for instance, that is kept out of everything, choices included, for ``certificate_``.
+        The share of rows, 0.25 for instance, that is kept out of everything, choices included, for ``certificate_``: a
+        random sample of rows, or of groups.
         The model is fitted to the other rows.
     max_calls : int, optional
         The most calls of your own function that a fit may make; one more raises BudgetError before it is made. Where
@@ -142,15 +143,18 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         with intervals, and the leading directions of the metric.
     held_out_error_ : Estimate
         The error of the model on new rows. Up to 5,000 rows it comes from nested folds (three; two from 300 rows on):
-        scale, number of landmarks and penalty are chosen without the rows that evaluate them, and equal rows are
-        in the same fold. With more rows it comes from a tenth of them, at most 2,500, on which no choice was made; and
+        scale, number of landmarks and penalty are chosen without the rows that evaluate them, and copies are in the
+        same fold. With more rows it comes from a tenth of them, at most 2,500, on which no choice was made; and
         from a fifth of 1,000 to 5,000 rows if choices were made on pilot rows (see `n_landmarks`), each left out alone.
+        Fewer than ten rows bound no error.
     constant_error_ : float
         The error of always predicting the most frequent class.
     suspects_ : array of int
-        Positions of rows whose labels look wrong: nested folds give them a probability below 10 %; the least probable
-        first. Only rows that ``held_out_error_`` comes from are looked at; none with more than 5,000 rows, except those
-        that evaluate after choices on pilot rows.
+        Positions of rows whose labels look wrong, the least probable first: nested folds give them a probability below
+        10 %, and below 0.3 times the share of their class, and another label one above 90 %. There are none if the
+        probabilities of left-out rows are not clearly better than the frequencies of the classes. Only rows that
+        ``held_out_error_`` comes from are looked at; none with more than 5,000 rows, except those that evaluate after
+        choices on pilot rows.
     certificate_ : Estimate
         With `certify`: an upper bound on the error on new rows, from rows that were used for nothing else; it holds
         with probability 0.95 if the rows are independent draws. Its grade is PROVEN, or NONE without `certify`.
@@ -407,9 +411,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             self._sets = self._sets.corrected((inside, known_numbers, models), (outside, numbers, scored.folds))
         self.suspects_ = np.empty(0, dtype=np.intp)
         if scored.positions is not None:
-            # a label looks wrong if a model of other rows gives it a smaller probability
-            suspect = np.flatnonzero(counted & (own < 0.1))
-            self.suspects_ = scored.positions[suspect[np.argsort(own[suspect], kind="stable")]]
+            chances = probabilities(scores, self.temperature_)
+            self.suspects_ = scored.positions[suspicious_labels(chances, numbers, plain)]
 
     def _shifted_by_others(self, scored: ScoredRows, numbers: np.ndarray, plain: np.ndarray) -> np.ndarray:
         """Return the scores of rows, shifted as other rows ask for because a class is rare.
@@ -449,12 +452,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         error = self.held_out_error_
         most = self.constant_error_
         clear = error.high < most
-        any_gain = error.value < most
         how = "share labels"
         if not clear:
             how = "do not clearly share labels"
-            if any_gain:
-                how = "share labels a little"
         found = (
             f"similar objects {how}: {100 * (1 - error.value):.0f} % of new rows right by comparing with "
             f"{number_of(self.n_similarity_calls_, 'landmark')} (always the same class: {100 * (1 - most):.0f} %)"

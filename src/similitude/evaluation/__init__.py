@@ -14,6 +14,7 @@ from similitude.evaluation.held_out import (
     n_fitted,
     n_held_out,
 )
+from similitude.evaluation.labels import suspicious_labels
 from similitude.evaluation.limits import (
     FEWEST_GROUPS_APART,
     FEWEST_NESTED_GROUPS,

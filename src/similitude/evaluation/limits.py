@@ -51,3 +51,13 @@ MOST_COPIES = 0.1
 
 FEWEST_OF_ONE_SIZE = 10
 """Different rows that occur equally often from which their number tells copies from draws."""
+
+CLEAR_GAIN = 3.0
+"""Standard errors by which log losses of left-out rows must be smaller than those of the frequencies of classes before
+a label can look wrong."""
+
+WRONG_AT_MOST = 0.1
+SURE = 0.9
+LESS_PROBABLE = 0.3
+"""A label looks wrong if its probability is at most this, another one's at least that, and its own at most this part of
+its class's share: in a class of 5 % that nothing predicts, all labels have a probability of 0.05."""

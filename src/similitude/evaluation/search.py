@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cache
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import Any
 
 import numpy as np
@@ -42,39 +42,43 @@ def nearest_place(penalty: float) -> int:
 class Search:
     """Candidates at places, such as penalties on the path: each is made once, when its loss is first needed.
 
-    The loss is infinite beyond the ends, where no candidate can be made, and where it is not finite. `tried` is the
-    record of what was made, in that order.
+    The loss is infinite at other places, at those where no candidate can be made, and where it is not finite. `tried`
+    is the record of what was made, in that order.
 
-    >>> search = Search(lambda place: abs(place - 3), 9, float)
+    >>> search = Search(lambda place: abs(place - 3), range(9), float)
     >>> downhill(search.loss, 7), list(search.tried)
     (3, [6, 7, 5, 4, 3, 2])
     """
 
     def __init__(
-        self, make: Callable[[int], Any], n: int | None = None, loss: Callable[[Any], float] = attrgetter("loss")
+        self,
+        make: Callable[[Any], Any],
+        places: Container[Any] = range(len(PENALTIES)),
+        loss: Callable[[Any], float] = attrgetter("loss"),
     ) -> None:
         self.make = make
-        self.n = len(PENALTIES) if n is None else n
+        self.places = places
         self.loss_of = loss
-        self.tried: dict[int, Any] = {}
+        self.tried: dict[Any, Any] = {}
 
-    def __getitem__(self, place: int) -> Any:
+    def __getitem__(self, place: Any) -> Any:
         """Return the candidate at a place, or None."""
         if place not in self.tried:
             self.tried[place] = self.make(place)
         return self.tried[place]
 
-    def loss(self, place: int) -> float:
+    def loss(self, place: Any) -> float:
         """Return the loss at a place."""
-        if not 0 <= place < self.n or self[place] is None:
+        if place not in self.places or self[place] is None:
             return np.inf
         found = self.loss_of(self[place])
-        return found if np.isfinite(found) else np.inf
+        if np.isfinite(found):
+            return found
+        return np.inf
 
     def nearest(self, place: int) -> Any:
         """Return the candidate that was tried nearest to a place; None at first."""
-        places = sorted(self.tried, key=lambda one: abs(one - place))
-        return self.tried[places[0]] if places else None
+        return self.tried.get(min(self.tried, key=lambda one: abs(one - place), default=None))
 
 
 def best(candidates: Iterable[Any]) -> Any:
@@ -100,24 +104,35 @@ def downhill(loss: Callable[[int], float], start: int, step: int = 1, tie: float
     >>> downhill(lambda place: abs(place - 3), 8)
     3
     """
-    place = walk(loss, start, [lambda at: at - step], tie)
-    place = walk(loss, place, [lambda at: at + step]) if place == start else place
+    place = start
+    while tie * loss(place - step) < loss(place):
+        place -= step
+    if place == start:
+        while loss(place + step) < loss(place):
+            place += step
     least = loss(place)
     while loss(place + step) <= tie * least < np.inf:
         place += step
     return place
 
 
-def walk(loss: Callable[[Any], float], start: Any, moves: Sequence[Callable[[Any], Any]], tie: float = 1.0) -> Any:
-    """Return where none of the moves lowers the loss by more than a factor `tie`; each is repeated while it does."""
+def walk(
+    loss: Callable[[Any], float], start: tuple[float, ...], steps: Iterable[tuple[float, ...]], tie: float = 1.0
+) -> tuple[float, ...]:
+    """Return where no step lowers the loss by more than a factor `tie`; each is repeated while it does.
+
+    >>> walk(lambda at: abs(at[0] - 3) + abs(at[1]), (0, 2), [(1, 0), (0, -1)])
+    (3, 0)
+    """
     at = start
-    moved = True
-    while moved:
-        moved = False
-        for move in moves:
-            while tie * loss(move(at)) < loss(at):
-                at = move(at)
-                moved = True
+    least = loss(at)
+    before = None
+    while at != before:
+        before = at
+        for step in steps:
+            while tie * (found := loss(there := tuple(map(add, at, step)))) < least:
+                at = there
+                least = found
     return at
 
 
@@ -154,10 +169,7 @@ def gain(
 
 
 def first_minimum(tried: Iterable[tuple[float, Any]], patience: int = 1, at_once: bool = True) -> tuple[int, Any]:
-    """Return the place of the smallest loss and what has it, up to where `patience` further ones are no better.
-
-    Unless `at_once`, the first one does not end the path.
-    """
+    """Return place and candidate of the smallest loss, up to where `patience` are no better than it."""
     least = np.inf
     found = 0, None
     for place, (loss, candidate) in enumerate(tried):

@@ -36,10 +36,7 @@ def copies_evaluated_together(order: np.ndarray, groups: np.ndarray) -> np.ndarr
 
 
 def _groups_last(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 0) -> tuple[np.ndarray, int]:
-    """Return the order with whole groups at its end, and how many rows these have, at most as many as given.
-
-    The last groups that fit go there; as many groups as are kept do not.
-    """
+    """Return the order with the last whole groups that fit into `most` rows at its end, and the number of these."""
     last: list[int] = []
     size = np.bincount(groups)
     room = most
@@ -57,12 +54,8 @@ def _groups_last(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 0
 def hold_out_groups(order: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, LastRows]:
     """Return the order of rows with whole groups held out at its end, and how many rows these have.
 
-    About as many rows are held out as without groups, but at least one group to choose on, and one to evaluate; none
-    of fewer than four groups.
-
-    >>> hold_out_groups(np.arange(20), np.arange(20) // 4)
-    (array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16,
-           17, 18, 19]), LastRows(held_out=8, evaluating=4))
+    About as many rows as without groups, but at least a group to choose on, and one to evaluate; none of fewer than
+    four.
     """
     if len(np.unique(groups[order])) < FEWEST_NESTED_GROUPS:
         return order, LastRows(0, 0)
@@ -85,12 +78,14 @@ def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int) -> 
     return _groups_last(order, groups, max(most, fewest), kept)
 
 
-def check_groups(groups: Any, n: int) -> np.ndarray:
-    """Validate the groups of n rows, and number them in the order in which they first occur.
+def check_groups(groups: Any, n: int) -> np.ndarray | None:
+    """Validate the groups of n rows, if there are any, and number them in the order in which they first occur.
 
     >>> check_groups(["Ann", "Bob", "Ann"], 3)
     array([0, 1, 0])
     """
+    if groups is None:
+        return None
     values = np.asarray(groups)
     if values.ndim != 1:
         raise ValueError(f"groups must hold one value for each row, got an array of shape {values.shape}")
@@ -207,10 +202,7 @@ def assign_folds(
 def nested_folds_of_fit(
     groups: np.ndarray, labels: np.ndarray | None, grouped: bool, random_state: Any
 ) -> np.ndarray | None:
-    """Return the nested fold of each row of a fit; None of too few rows: each is then left out alone.
-
-    `groups` numbers equal rows, or the rows of a group if they are `grouped`.
-    """
+    """Return the nested fold of each row of a fit, given groups or equal rows; None if there are too few."""
     n = len(np.unique(groups))
     if not (n >= FEWEST_NESTED_GROUPS if grouped else enough_for_folds(n)):
         return None
@@ -360,12 +352,9 @@ def nested_folds(
 ) -> tuple[Folds, Folds | None, np.ndarray]:
     """Return the folds that compare candidates, those that evaluate the choice, and what these keep together.
 
-    `cv` was validated by `check_cv`; given pairs (train, test) hold positions among all rows, of which `rows` are
-    sampled. Numbers of folds are shuffled, and rows with the same number in `copies` are in the same fold, unless a
-    fold had no class to learn from. No fold may separate `groups`.
-
-    At most five disjoint folds evaluate the choice, which is made by the others of them among what both train on: given
-    folds are merged, a few are replaced. None if the given folds leave nothing there.
+    Given pairs (train, test) hold positions among all rows, of which `rows` are sampled. Rows with the same number in
+    `copies` are in the same fold, unless a fold had no class to learn from. At most five disjoint folds evaluate the
+    choice, which is made by the others of them; None if the given folds leave nothing there.
     """
     here = targets.at(rows)
     if groups is not None:

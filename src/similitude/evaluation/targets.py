@@ -106,7 +106,9 @@ class TaskTargets:
         if self.codes is None:
             squared: np.ndarray = ((scores - self.Y[rows]) ** 2).sum(axis=-1)
             return squared
-        predicted = scores[..., 0] >= 0 if scores.shape[-1] == 1 else scores.argmax(axis=-1)
+        predicted = scores.argmax(axis=-1)
+        if scores.shape[-1] == 1:
+            predicted = scores[..., 0] >= 0
         return (predicted != self.codes[rows]).astype(np.float64)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import take
-from similitude.compute.engines import EncodedBatch, Engine, with_progress
+from similitude.compute.engines import Batched, Engine, with_progress
 from similitude.data.sources import (
     Batch,
     FirstPass,
@@ -124,11 +124,11 @@ class SourceRows:
     n_rows: int
     first_pass: FirstPass  # the rows, which every other pass must give again
 
-    def batches(self, union: FeatureUnion, start: int = 0) -> Iterator[EncodedBatch]:
+    def batches(self, union: FeatureUnion, start: int = 0) -> Iterator[Batched]:
         """Yield all rows from one on as ``(encodings, targets, weights)``, prefetching the next batch."""
         return read_ahead(self._encoded(union, start))
 
-    def _encoded(self, union: FeatureUnion, start: int) -> Iterator[EncodedBatch]:
+    def _encoded(self, union: FeatureUnion, start: int) -> Iterator[Batched]:
         stop = start
         for batch in self.first_pass.compared(self.source.batches(self.rows, start)):
             with errors_in_batch(batch):
@@ -136,19 +136,18 @@ class SourceRows:
                 Y, weights = self.reader.targets.read(batch.labels, batch_weights(batch))
                 encodings = tuple(k.encode_checked(X, "X") for k in union.similarities)
             stop = batch.stop
-            yield EncodedBatch((encodings, Y, weights), batch.start, stop)
+            yield (encodings, Y, weights), batch.start, stop
         if stop != self.n_rows:
             raise SourceError(f"the first pass gave {self.n_rows:,} rows and the next {stop:,}: it must give the same")
 
     def sums(self, union: FeatureUnion, held_out: np.ndarray, engine: Engine, marks: Marks) -> Moments:
         """Return the sums over the features of all rows except those held out, by position, in one pass."""
 
-        def kept(start: int) -> Iterator[EncodedBatch]:
-            for batch in self.batches(union, start):
-                encodings, Y, weights = batch.encoding
-                weights = np.array(weights)  # a copy: they may be the user's own
-                weights[held_out[(held_out >= batch.start) & (held_out < batch.stop)] - batch.start] = 0.0
-                yield replace(batch, encoding=(encodings, Y, weights))
+        def kept(start: int) -> Iterator[Batched]:
+            for (encodings, Y, given), begin, end in self.batches(union, start):
+                weights = np.array(given)  # a copy: they may be the user's own
+                weights[held_out[(held_out >= begin) & (held_out < end)] - begin] = 0.0
+                yield (encodings, Y, weights), begin, end
 
         return sums_over(kept, union, self.n_rows, engine, covering(marks, self.first_pass.digest()))
 
@@ -159,8 +158,7 @@ class SourceRows:
 
     def designs(self, union: FeatureUnion, engine: Engine) -> Iterator[Design]:
         """Yield features, targets and weights of the rows with a weight, batch by batch."""
-        for batch in self.batches(union):
-            encodings, Y, weights = batch.encoding
+        for (encodings, Y, weights), _, _ in self.batches(union):
             F = features_of(union, encodings, engine)
             yield F[weights > 0], Y[weights > 0], weights[weights > 0]
 

@@ -185,7 +185,7 @@ def best_scale(
         k = scaled(resolved, names, MULTIPLES[place])
         return k, loss(k)
 
-    search = Search(make, len(MULTIPLES), itemgetter(1))
+    search = Search(make, range(len(MULTIPLES)), itemgetter(1))
     best = downhill(search.loss, MULTIPLES.index(1.0))
     return search[best][0], sorted(search.tried.values(), key=itemgetter(1))
 

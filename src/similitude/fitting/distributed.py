@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.engines import DistributedEngine, Engine, Handle, PartialSums, sum_batches
+from similitude.compute.engines import Batched, DistributedEngine, Engine, Handle, sum_batches
 from similitude.data.sources import FirstPass, errors_in_partition, partition_objects, partition_source
 from similitude.fitting import limits
 from similitude.fitting.batches import Sampled, SourceRows, in_random_order
@@ -87,12 +87,12 @@ class DistributedRows(Collection):
         inside = np.split(np.sort(held_out), np.searchsorted(np.sort(held_out), self.starts[1:]))
         edges = np.append(self.starts, self.n_rows)
 
-        def groups(start: int) -> Iterator[PartialSums]:
+        def groups(start: int) -> Iterator[Batched]:
             parts = self.map(partition_sums, *self._passes, inside, shared=(self.reader.copy(), union))
             cuts = [slice(a, a + GROUP) for a in range(0, k, GROUP) if edges[min(a + GROUP, k)] > start]
             sums = self.engine.collect([self.engine.reduce(parts[cut]) for cut in cuts])
             for cut, total in zip(cuts, sums, strict=True):
-                yield PartialSums([total], int(edges[cut.start]), int(edges[min(cut.stop, k)]))
+                yield [total], int(edges[cut.start]), int(edges[min(cut.stop, k)])
 
         marks = covering(marks, self.sizes, [one.first_pass.digest() for one in self.looks])
         found: Moments = sum_batches(groups, self.n_rows, engine, Moments.from_arrays, marks)

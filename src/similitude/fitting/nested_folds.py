@@ -19,7 +19,7 @@ from similitude.fitting.model import FittedModel, ScoredRows
 from similitude.fitting.penalized import fit_penalized
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import Landmarks, SampleFeatures
-from similitude.linear import RowsTogether, Validation
+from similitude.linear import Validation
 from similitude.similarity import remembered_images
 
 
@@ -155,8 +155,5 @@ def _scores(
     if options.is_ridge:
         return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
-    together = None
-    if groups is not None:
-        together = RowsTogether(groups, data.last)
-    linear, trial, judged = fit_penalized(options, here, Y, weights, together)
+    linear, trial, judged = fit_penalized(options, here, Y, weights, groups, data.last)
     return linear.scores(outside), (trial.scores, Y[judged])

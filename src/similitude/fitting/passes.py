@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from similitude.compute import Encoding, as_numpy, check_fits, concatenated, rows, run_on_strips, strips
-from similitude.compute.engines import EncodedBatch, Engine, PartialSums, partial_sums, sum_batches
+from similitude.compute.engines import Batched, Engine, partial_sums, sum_batches
 from similitude.landmarks import LandmarkFeatures, n_leading, side_by_side
 from similitude.linear import Members, Moments
 from similitude.similarity import Similarity
@@ -176,13 +176,13 @@ def features_where_computed(union: FeatureUnion, encodings: tuple[Encoding, ...]
 
 
 def sums_over(
-    batches: Callable[[int], Iterator[EncodedBatch]], union: FeatureUnion, n: int, engine: Engine, marks: Marks
+    batches: Callable[[int], Iterator[Batched]], union: FeatureUnion, n: int, engine: Engine, marks: Marks
 ) -> Moments:
     """Return the sums over the features of all rows ``(encodings, targets, weights)`` in the batches, in one pass."""
     task = SumsTask(union.threadsafe, union.on_tensors)
     tiles = functools.partial(strips, width=len(union), itemsize=union.itemsize, engine=engine, task=task)
 
-    def sums(start: int) -> Iterator[PartialSums]:
+    def sums(start: int) -> Iterator[Batched]:
         return partial_sums(task, union, tiles, batches(start), engine)
 
     with pairs_at(None, union.positions):

@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_numpy
-from similitude.evaluation import Trial
+from similitude.evaluation import LastRows, Trial
 from similitude.fitting.facts import FitOptions
 from similitude.fitting.influence import influence_in_refit
 from similitude.fitting.limited_targets import robust_deviation
 from similitude.fitting.model import FittedModel, class_numbers
 from similitude.fitting.passes import FeatureUnion
 from similitude.fitting.training_set import Design, TrainingSet
-from similitude.linear import LinearModel, RowsTogether, SmoothQuantile, Squared, fit_classes, fit_numbers
+from similitude.linear import LinearModel, SmoothQuantile, Squared, fit_classes, fit_numbers
 
 
 def fit_penalized(
-    options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray, together: RowsTogether | None = None
+    options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None, last: LastRows
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit another loss or penalty; return the model, its trial on held-out rows, and which rows these are."""
     if options.classes:
         n_classes = max(2, Y.shape[1])
         state = options.random_state
-        return fit_classes(options.loss, options.penalty, F, class_numbers(Y), n_classes, weights, state, together)
+        return fit_classes(options.loss, options.penalty, F, class_numbers(Y), n_classes, weights, state, groups, last)
     loss, penalty = (Squared(), "l1") if options.own_loss is None else (options.own_loss, "l2")
-    return fit_numbers(loss, penalty, F, Y, weights, options.random_state, together)
+    return fit_numbers(loss, penalty, F, Y, weights, options.random_state, groups, last)
 
 
 def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[FittedModel, str | None]:
@@ -38,10 +38,7 @@ def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[
         named = f"loss={options.loss!r}"
     with options.engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
         groups = data.groups_of(data.order)  # the features of all rows are in this order
-        together = None
-        if groups is not None:
-            together = RowsTogether(groups, data.last)
-        linear, trial, held = fit_penalized(options, F, Y, weights, together)
+        linear, trial, held = fit_penalized(options, F, Y, weights, groups, data.last)
         places = None
         if fitted.design is not None:
             places = data.located_at(fitted.samples[0].places)

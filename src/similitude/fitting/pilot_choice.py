@@ -118,7 +118,7 @@ def _scale_search(
         known[i] = trials.best(nearest_place(1e-2) if nearest is None else known[nearest], step)
         return trials, known[i]
 
-    return Search(make, len(PILOT_MULTIPLES), lambda found: found[0].extrapolated(found[1]))
+    return Search(make, range(len(PILOT_MULTIPLES)), lambda found: found[0].extrapolated(found[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,8 +272,8 @@ class PenaltyTrials(Trials):
         F = solve_rows(np.ascontiguousarray(self.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
         lam = penalty * float(weights.mean())
         ridge = Ridge(Moments.of(F[:p], Y[:p], weights[:p]), lam)
-        left = ridge.left_out(F[evaluated], Y[evaluated], weights[evaluated])(lam)
-        if left is None:
+        (left,) = ridge.left_out(F[evaluated], Y[evaluated], weights[evaluated])([lam])
+        if np.isnan(left.loss):
             return np.full_like(Y[self.start :], np.inf)
         return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - Y[self.start :]
 

@@ -257,8 +257,7 @@ class _PilotedFit:
         """Return the model on given features, the trial of rows that are left out alone, and the influence of rows."""
         F = features_of(FeatureUnion.of((features,), 8), (self._encoded(),), self.options.engine)
         ridge = Ridge(Moments.of(F, self.Y, self.weights), self.lam)
-        left = ridge.left_out(F[self.last], self.Y[self.last], self.weights[self.last])(self.lam)
-        assert left is not None
+        (left,) = ridge.left_out(F[self.last], self.Y[self.last], self.weights[self.last])([self.lam])
         targets = (F, self.Y, self.weights)
         places = self.data.located_at(self.rows)
         influence = influence_in_ridge(ridge, self.lam, (features,), targets, places, self.options.classes)

@@ -102,8 +102,8 @@ def fit_profiles(
     blur = noise * F.shape[1]
     ridge = Ridge(Moments.of(F, Y, weights))
     lams = np.maximum(PROFILE_PENALTIES * (ridge.unit / weights.sum()), blur)
-    found: list[tuple[float | None, Trial | None]] = []
-    found += [(None, trial) for trial in list(ridge.left_out(F, Y, weights, groups).trials(lams.tolist()))[::-1]]
+    found: list[tuple[float | None, Trial]] = []
+    found += [(None, trial) for trial in ridge.left_out(F, Y, weights, groups)(lams.tolist())[::-1]]
     for width in [relative * median for relative in PROFILE_WIDTHS] if median else []:
         gram = Gram(np.exp(-apart / width), with_ones, weights, constant=False)
         lams = np.maximum(PROFILE_PENALTIES, blur * 2.0 / width)[::-1]
@@ -116,7 +116,7 @@ def fit_profiles(
                 left[:, i, :-1] = with_mean_of_others(left[:, i, :-1], ones[:, i], Y - mean, weights, groups)
             left = left[..., :-1]
         found += [(width, Trial.of(float(lam), Y - left[:, i], Y, weights)) for i, lam in enumerate(lams)]
-    scored = [(trial, kernel) for kernel, trial in found if trial is not None]
+    scored = [(trial, kernel) for kernel, trial in found if np.isfinite(trial.loss)]
     if not scored:
         raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
     trial, chosen = min(scored, key=lambda one: one[0].loss)  # the larger penalty on a tie

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from similitude.compute import Encoding, itemsize, rows, take
-from similitude.compute.engines import EncodedBatch, Engine
+from similitude.compute.engines import Batched, Engine
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import (
     FEWEST_NESTED_GROUPS,
@@ -280,14 +280,14 @@ class TrainingSet:
         marks = covering(marks, self.encodings, self.Y, self.weights)
         return sums_over(batches, union, self.n_rows, engine, marks)
 
-    def _batches(self, held_out: np.ndarray, start: int) -> Iterator[EncodedBatch]:
+    def _batches(self, held_out: np.ndarray, start: int) -> Iterator[Batched]:
         """Yield all rows from one on as ``(encodings, targets, weights)``; held-out rows have weight zero."""
         weights = self.weights.copy()
         weights[held_out] = 0.0
         for a in range(start, len(self.Y), MAX_BATCH_ROWS):
             cut = slice(a, a + MAX_BATCH_ROWS)
             encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
-            yield EncodedBatch(encoded, a, min(a + MAX_BATCH_ROWS, len(self.Y)))
+            yield encoded, a, min(a + MAX_BATCH_ROWS, len(self.Y))
 
     def features(self, union: FeatureUnion, engine: Engine) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""

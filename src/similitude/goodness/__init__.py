@@ -8,7 +8,6 @@ combines it all, with the numbers of examples in the theorems.
 
 from similitude.goodness.alignments import SIGNIFICANT, alignment
 from similitude.goodness.assessment import Goodness, assess
-from similitude.goodness.label_errors import suspicious_labels as suspicious_labels
 from similitude.goodness.margins import Margin, MarginCurve, error_at_margin, margin
 from similitude.goodness.sampling import stratified
 

@@ -113,10 +113,9 @@ def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Es
     r"""Return estimates of the plain and centered alignment of a similarity with the labels, for the distribution.
 
     Estimated are :math:`E[K T] / \sqrt{E[K^2] E[T^2]}` over two independent examples, T as in `alignment`, and the same
-    with K and T centered by their means over one example or both. Each expectation is a mean over tuples of different
-    examples (for centered ones: Song, Smola, Gretton, Bedo and Borgwardt, "Feature Selection via Dependence
-    Maximization", 2012, Theorem 2, here for any K), so the diagonal is not used: pairs of an object with itself are a
-    share 1/n of a sample, but have probability zero. The interval is Student's, by the jackknife over examples.
+    with K and T centered. Each expectation is a mean over tuples of different examples (for centered ones: Song, Smola,
+    Gretton, Bedo and Borgwardt, "Feature Selection via Dependence Maximization", 2012, Theorem 2, here for any K):
+    pairs of an object with itself have probability zero. The interval is Student's, by the jackknife over examples.
     """
     pairs = K.copy()
     T = ideal_matrix(codes)
@@ -152,10 +151,7 @@ def _plain_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
-    r"""Return the same for centered K and T.
-
-    It is :math:`E[K_{12} T_{12}] - E[K_{12} T_{13}] - E[K_{12} T_{32}] + E[K_{12} T_{34}]` over different examples.
-    """
+    r"""Return :math:`E[K_{12} T_{12}] - E[K_{12} T_{13}] - E[K_{12} T_{32}] + E[K_{12} T_{34}]` in the same way."""
     both = K * T
     crossed = K * T.T
     k_out = K.sum(axis=1)
@@ -193,11 +189,10 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class PermutationTest(Estimate):
-    """The p-value of the hypothesis that the similarity is unrelated to the labels.
+    """The p-value of the hypothesis that the similarity is unrelated to the labels: (1 + b) / (1 + B).
 
-    It is (1 + b) / (1 + B), where b of B permutations of the labels have at least the observed alignment. Under the
-    hypothesis it is at most a with probability at most a, for every a. The interval is exact for the share among all
-    permutations.
+    Here b of B permutations of the labels have at least the observed alignment. Under the hypothesis it is at most a
+    with probability at most a, for every a. The interval is exact for the share among all permutations.
     """
 
     statistic: str
@@ -212,8 +207,8 @@ def permutation_test(
 ) -> PermutationTest:
     """Permute the labels and count how often they are as well aligned as the true ones.
 
-    The norms in the centered alignment do not depend on the order of labels, so the test statistic is its numerator:
-    the sum of the centered K(x, x') over pairs of one class. K may be any matrix.
+    The norms do not depend on the order of labels, so the statistic is the sum of the centered K over pairs of one
+    class.
     """
     pairs = K.copy()
     np.fill_diagonal(pairs, 0.0)

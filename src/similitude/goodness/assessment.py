@@ -71,8 +71,8 @@ class Goodness(Result):
     hardest : array of int
         Positions in X of the examples with the lowest gap, the lowest first.
     suspects : array of int
-        Positions in X of the examples whose labels look wrong: nearly all of their most similar examples share another
-        label.
+        Positions in X of the examples whose labels look wrong, if `p_value` is at most 0.05: nearly all of their most
+        similar examples share another label.
     witnesses : array of int
         Positions in X of the landmarks with the largest positive weights, the largest first; ties by the contribution
         to the gaps.
@@ -134,17 +134,23 @@ class Goodness(Result):
             *[f"Note: {note}" for note in self.notes],
             f"Unrelated to the labels? {self.p_value}",
             f"Alignment {self.alignment}; centered {self.centered_alignment}",
-            f"On average (Definition 5), {self.weak}",
-            f"Without weights (Definition 2), {self.strong}",
-            "" if self.weighted is None else f"With weights (Definition 3), {self.weighted}",
-            "" if self.hinge is None else f"By hinge loss (Definition 4), {self.hinge}",
+            *[f"{title[0].upper()}{title[1:]}, {value}" for title, value in self._by_definition()],
             f"Margin as a kernel: {self.margin}",
             "Examples that the theorems need (the gaps are estimates):",
             *[f"  {size}" for size in self.sizes],
             f"Hardest examples: {_listed(self.hardest)}",
-            "" if self.weighted is None else f"Best witnesses: {_listed(self.witnesses)}",
+            *[f"Best witnesses: {_listed(self.witnesses)}"] * (self.weighted is not None),
         ]
-        return "\n".join(part for part in parts if part)
+        return "\n".join(parts)
+
+    def _by_definition(self) -> list[tuple[str, object]]:
+        found = {
+            "on average (Definition 5)": self.weak,
+            "without weights (Definition 2)": self.strong,
+            "with weights (Definition 3)": self.weighted,
+            "by hinge loss (Definition 4)": self.hinge,
+        }
+        return [(title, value) for title, value in found.items() if value is not None]
 
     def html_parts(self) -> Sequence[object]:
         """Return the verdict, the figures by definition, and the sizes that the theorems need."""
@@ -155,19 +161,16 @@ class Goodness(Result):
             ("unrelated to the labels?", self.p_value),
             ("alignment", self.alignment),
             ("centered alignment", self.centered_alignment),
-            ("on average (Definition 5)", self.weak),
-            ("without weights (Definition 2)", self.strong),
-            ("with weights (Definition 3)", self.weighted),
-            ("by hinge loss (Definition 4)", self.hinge),
+            *self._by_definition(),
             ("margin as a kernel", self.margin),
             ("hardest examples", _listed(self.hardest)),
-            ("best witnesses", None if self.weighted is None else _listed(self.witnesses)),
+            *[("best witnesses", _listed(self.witnesses))] * (self.weighted is not None),
         ]
         verdict = self.verdict()
         return (
             f"{verdict[0].upper()}{verdict[1:]}.",
             paragraph(f"{self.n:,} examples of {len(self.classes_)} classes: {classes}"),
-            facts([(name, folded(str(value))) for name, value in found if value is not None]),
+            facts([(name, folded(str(value))) for name, value in found]),
             paragraph("Examples that the theorems need (the gaps are estimates):"),
             bullets(self.sizes),
             notes(self.notes),
@@ -181,13 +184,13 @@ class Goodness(Result):
         >>> print(said[: said.index(";")])
         similar objects share labels: 95 % right by comparing with 24 landmarks (always the same class: 33 %)
         """
-        suspects = self.suspects
-        some = _listed(np.sort(suspects[:10]), len(suspects))
-        if not len(suspects):
+        n = len(self.suspects)
+        if n == 0:
             return self._whether_related()
-        if len(suspects) == 1:
-            return f"{self._whether_related()}; one label looks wrong: {noun.removesuffix('s')} {some}"
-        return f"{self._whether_related()}; {len(suspects):,} labels look wrong: {noun} {some}"
+        wrong = f"{n:,} labels look wrong: {noun}"
+        if n == 1:
+            wrong = f"one label looks wrong: {noun.removesuffix('s')}"
+        return f"{self._whether_related()}; {wrong} {_listed(np.sort(self.suspects[:10]), n)}"
 
     def _whether_related(self) -> str:
         if self.p_value.value > SIGNIFICANT:
@@ -200,7 +203,7 @@ class Goodness(Result):
             return f"similar objects share labels: {ahead:.0f} % are more similar to their own class than to others"
         error = self.weighted.error
         most = float(self.shares.max())
-        a_little = "" if error.high < 1 - most else " a little"
+        a_little = " a little" * (error.high >= 1 - most)
         return (
             f"similar objects share labels{a_little}: {100 * (1 - error.value):.0f} % right by comparing with "
             f"{int((self.weighted.weights > 0).sum()):,} landmarks (always the same class: {100 * most:.0f} %)"
@@ -276,10 +279,47 @@ def assess(
     with budgeted(max_calls, engine) as meter:
         found = assessed.similarities(X, who, random_state)
     left_out += _on_calls(similarity, meter, found)
-    if np.ptp(found.K[~np.eye(len(found.K), dtype=bool)]) == 0:
+    K = found.K
+    if np.ptp(K[~np.eye(len(K), dtype=bool)]) == 0:
         left_out.append("the similarity of different examples is constant: it says nothing about labels")
         _warn(left_out[-1:])
-    return _assessed(found, who, [*left_out, *_remarks(found, who)], rng)
+    codes = who.codes
+    strong = strong_goodness(K, codes, rng)
+    weighted, hinge = _weighted(found, who, rng)
+    witnesses = who.used[:0]
+    if weighted is not None:
+        order = np.lexsort((-weighted.credit, -weighted.weights))[:10]
+        witnesses = weighted.landmarks[order[weighted.weights[order] > 0]]
+    weak = weak_goodness(K, codes, labels.classes_)
+    without_unit = K / (np.abs(K).max() or 1.0)
+    plain, centered = estimated_alignments(without_unit, codes)
+    p_value = permutation_test(without_unit, codes, rng)
+    suspects = who.used[:0]
+    if p_value.value <= 1 - LEVEL:
+        suspects = who.used[suspicious_labels(without_unit, codes)]
+    margin = separability(found, who)
+    fewest = int(np.bincount(codes).min()), int(np.bincount(who.landmark_codes).min())
+    return Goodness(
+        strong=strong,
+        weighted=weighted,
+        hinge=hinge,
+        weak=weak,
+        alignment=plain,
+        centered_alignment=centered,
+        margin=margin,
+        p_value=p_value,
+        hardest=who.used[np.argsort(strong.gaps, kind="stable")[:10]],
+        suspects=suspects,
+        witnesses=witnesses,
+        sizes=sizes(strong, weighted, weak, margin, *fewest),
+        scale=found.scale,
+        used=who.used,
+        left_out=labels.alone,
+        classes_=labels.classes_,
+        shares=np.bincount(codes) / len(codes),
+        n=n,
+        notes=(*left_out, *_remarks(found, who)),
+    )
 
 
 def _affordable(similarity: Any, max_calls: int | None) -> int:
@@ -307,43 +347,6 @@ def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
     return notes
 
 
-def _assessed(found: Similarities, who: SamplingPlan, notes: list[str], rng: np.random.Generator) -> Goodness:
-    K = found.K
-    codes = who.codes
-    labels = who.labels
-    strong = strong_goodness(K, codes, rng)
-    weighted, hinge = _weighted(found, who, rng)
-    witnesses = who.used[:0]
-    if weighted is not None:
-        order = np.lexsort((-weighted.credit, -weighted.weights))[:10]
-        witnesses = weighted.landmarks[order[weighted.weights[order] > 0]]
-    weak = weak_goodness(K, codes, labels.classes_)
-    plain, centered = estimated_alignments(K, codes)
-    margin = separability(found, who)
-    fewest = int(np.bincount(codes).min()), int(np.bincount(who.landmark_codes).min())
-    return Goodness(
-        strong=strong,
-        weighted=weighted,
-        hinge=hinge,
-        weak=weak,
-        alignment=plain,
-        centered_alignment=centered,
-        margin=margin,
-        p_value=permutation_test(K, codes, rng),
-        hardest=who.used[np.argsort(strong.gaps, kind="stable")[:10]],
-        suspects=who.used[suspicious_labels(K, codes)],
-        witnesses=witnesses,
-        sizes=sizes(strong, weighted, weak, margin, *fewest),
-        scale=found.scale,
-        used=who.used,
-        left_out=labels.alone,
-        classes_=labels.classes_,
-        shares=np.bincount(codes) / len(codes),
-        n=len(labels.codes),
-        notes=tuple(notes),
-    )
-
-
 def strong_goodness(K: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> StrongGoodness:
     """Return the gaps of a sample of similarities in [-1, 1], and the curve with its band."""
     epsilon = np.array(EPSILONS)
@@ -360,7 +363,7 @@ def _weighted(
     if not len(who.fit):
         return None, None
     fitted, choice, test = [
-        WeightedSample.of_sample(found.wide[np.ix_(rows, who.landmarks)], who.codes[rows], who.landmark_codes, itself)
+        WeightedSample(found.wide[np.ix_(rows, who.landmarks)], who.codes[rows], who.landmark_codes, itself)
         for rows, itself in ((who.fit, who.itself), (who.choice, None), (who.test, None))
     ]
     return certify(fit(fitted), fitted, choice, test, who.landmark_positions, rng)
@@ -385,9 +388,9 @@ def _remarks(found: Similarities, who: SamplingPlan) -> list[str]:
     if found.scale > 1 + 1e-6:  # less is rounding
         notes.append(f"similarities reach {found.scale:.4g} in magnitude and were divided by that")
     if found.copies:
-        copies = "one example is an exact copy of another"
-        if found.copies > 1:
-            copies = f"{found.copies:,} examples are exact copies of others"
+        copies = f"{found.copies:,} examples are exact copies of others"
+        if found.copies == 1:
+            copies = "one example is an exact copy of another"
         notes.append(f"{copies}: all figures are too optimistic unless they were drawn independently")
     if not len(who.fit):
         notes.append("too few examples were left to fit weights and to test them on others")
@@ -415,8 +418,9 @@ class Size(Result):
     def __str__(self) -> str:
         needed = "no positive gap was observed"
         if self.needed is not None:
-            short = "" if self.epsilon is None else f" for all but {100 * self.epsilon:g} %"
-            needed = f"{self.needed:,} if the gap is {self.gamma:.3g}{short}"
+            needed = f"{self.needed:,} if the gap is {self.gamma:.3g}"
+            if self.epsilon is not None:
+                needed += f" for all but {100 * self.epsilon:g} %"
         return f"{self.what}: {needed}; {self.used:,} were used ({self.theorem})"
 
 
@@ -458,7 +462,6 @@ def _needed(bound: Callable[[float, float], int], gamma: float, delta: float) ->
 
 def _first_positive(curve: Curve) -> tuple[float, float]:
     """Return the first share, from 10 % on, at which the gap is positive, and the gap, at most 1."""
-    from_here = np.flatnonzero(curve.x >= 0.1 - 1e-12)
-    positive = from_here[curve.y[from_here] > 0]
-    at = int(positive[0] if len(positive) else from_here[-1])
+    from_here = curve.x >= 0.1 - 1e-12
+    at = np.append(np.flatnonzero(from_here & (curve.y > 0)), np.flatnonzero(from_here)[-1])[0]
     return float(curve.x[at]), min(float(curve.y[at]), 1.0)

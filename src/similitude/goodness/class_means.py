@@ -101,7 +101,7 @@ class _PairSums:
     def second_order(self) -> np.ndarray:
         """Return the part of each mean's variance that is due to single pairs; infinite within a class of two.
 
-        It is the whole variance if every example has the same mean similarity, which the jackknife may not detect.
+        It is all if every example has the same mean similarity, which the jackknife may not detect.
         """
         freedom = np.outer(self.sizes - 1, self.sizes - 1) - np.diag(self.sizes - 1)
         spread = np.divide(self.squares, freedom, out=np.full(freedom.shape, np.inf), where=freedom > 0)

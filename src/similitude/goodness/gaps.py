@@ -18,8 +18,8 @@ def class_similarities(
 ) -> np.ndarray:
     r"""Return :math:`E[w(x') K(x, x') \mid x' \in c]` of each row x and each class c, NaN for a class without columns.
 
-    `columns` are the classes of the columns of K, `masses` their probabilities up to a factor and `weights` the w (both
-    1 by default); `itself` is the column that is the row's own object and is left out, or -1.
+    `masses` are the probabilities of the columns up to a factor; `itself` is the column that is the row's own object
+    and is left out, or -1.
     """
     masses = np.ones(len(columns)) if masses is None else np.asarray(masses, dtype=float)
     parts = masses if weights is None else masses * weights
@@ -36,10 +36,7 @@ def class_similarities(
 
 
 def gaps(means: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return the lead of the own class over the best other one; NaN if either is missing.
-
-    `means` has the shape (n, n_classes) or (n, n_classes, r), with NaN for a class without members.
-    """
+    """Return the lead of the own class over the best other one, from means by class; NaN if either is missing."""
     rows = np.arange(len(own))
     others = np.where(np.isnan(means), -np.inf, means)
     others[rows, own] = -np.inf

@@ -5,33 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 
-def suspicious_labels(K: np.ndarray, codes: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+def suspicious_labels(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the examples whose labels look wrong, those with the lowest similarity to their class first.
 
     All but one of the k most similar examples share another label. k is 10; 20 or 30 if that label is so frequent that
-    such a vote could be chance, with a probability above 0.01; and at most a fifth of the examples. K compares examples
-    of the classes `own` with those of `codes`; without `own` it is square, and divided by the geometric mean of
-    self-similarities if these are positive, since large objects are not similar to all.
+    such a vote could be chance, with a probability above 0.01; and at most a fifth of the examples. K is divided by the
+    geometric mean of self-similarities if these are positive, since large objects are not similar to all.
     """
     from scipy.stats import binom
 
     n = len(codes)
-    if own is None:
-        own = codes
-        sizes = K.diagonal()
-        if (sizes > 0).all():
-            K = K / np.sqrt(sizes * sizes[:, None])
-        K = np.where(np.eye(n, dtype=bool), -np.inf, K)
+    sizes = K.diagonal()
+    if (sizes > 0).all():
+        K = K / np.sqrt(sizes * sizes[:, None])
+    K = np.where(np.eye(n, dtype=bool), -np.inf, K)
     order = _most_similar(K, 30)
-    found = np.zeros(len(own), dtype=bool)
+    found = np.zeros(n, dtype=bool)
     for label, share in enumerate(np.bincount(codes) / n):
         # unlikely among examples that are drawn regardless of similarity
         counts = [k for k in (10, 20, 30) if 5 * k <= n and binom.sf(k - 2, k, share) <= 0.01]
         if counts:
             votes = (codes[order[:, : counts[0]]] == label).sum(axis=1)
-            found |= (own != label) & (votes >= counts[0] - 1)
+            found |= (codes != label) & (votes >= counts[0] - 1)
     suspects = np.flatnonzero(found)
-    near = [K[i, (codes == own[i]) & np.isfinite(K[i])] for i in suspects]
+    near = [K[i, (codes == codes[i]) & np.isfinite(K[i])] for i in suspects]
     return suspects[np.argsort([one.mean() if len(one) else -np.inf for one in near], kind="stable")]
 
 

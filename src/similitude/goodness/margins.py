@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -246,7 +246,9 @@ def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCur
 
 
 def _up_to(largest: float, number: int) -> np.ndarray:
-    return np.linspace(0.0, largest, number) if largest > 0 else np.zeros(1)
+    if largest <= 0:
+        return np.zeros(1)
+    return np.linspace(0.0, largest, number)
 
 
 def _classes(model: Any) -> list[Any]:
@@ -315,9 +317,8 @@ class Separability(Result):
     validity: Validity  # the verdict on the kernel
 
     def __str__(self) -> str:
-        if self.value is None:
-            text = f"no margin: {self.reason}"
-        else:
+        text = f"no margin: {self.reason}"
+        if self.value is not None:
             text = f"{self.value:.4g} on {self.n} examples, with {len(self.support)} support examples"
         if self.error is not None and self.error_at_margin is not None:
             text += f"; error of an SVM on {self.error_at_margin.n} others: {self.error}"
@@ -328,30 +329,42 @@ def separability(found: Similarities, plan: SamplingPlan) -> Separability:
     """Return the largest margin on the examples for fitting, if the similarity is a kernel."""
     validity = _validity(found, plan)
     train = plan.fit
+    none = Separability(None, "", len(train), plan.used[:0], None, None, validity)
     if validity.verdict == "INVALID":
-        return _none(f"the similarity is not a kernel: {validity.in_short()}", plan, validity)
-    if len(plan.labels.classes_) != 2 or not len(train):
-        return _none("margins need two classes" if len(train) else "there are too few examples", plan, validity)
+        return replace(none, reason=f"the similarity is not a kernel: {validity.in_short()}")
+    if not len(train):
+        return replace(none, reason="there are too few examples")
+    if len(plan.labels.classes_) != 2:
+        return replace(none, reason="margins need two classes")
     signs = 2.0 * plan.codes - 1.0
-    K, zero = _normalized(found.K)
+    zero = found.K.diagonal() <= 0
+    lengths = np.sqrt(np.where(zero, 1.0, found.K.diagonal()))
+    K = (found.K + found.K.T) / 2 / lengths[:, None] / lengths
+    K[zero] = 0.0
+    K[:, zero] = 0.0
+    kernel = Precomputed(K, claims=("SYMMETRIC", "PSD"))
     try:
-        separator = _chosen_svm(K, signs, plan)
+        fitted = [KernelSVC(kernel, C=C, fit_intercept=False).fit(train, signs[train]) for C in (1.0, 10.0, 100.0)]
     except NotAKernelError as error:
-        return _none(f"the similarity is not a kernel: {error}", plan, validity)
-    errors = _errors(separator, signs, plan)
+        return replace(none, reason=f"the similarity is not a kernel: {error}")
+    # the one with the fewest errors on the examples for choosing
+    svm = min(fitted, key=lambda one: int((signs[plan.choice] * one.normalized_margin(plan.choice) <= 0).sum()))
+    reach = min(1.0, float((signs[train] * svm.normalized_margin(train)).max()))
+    wrong = signs[plan.test] * svm.normalized_margin(plan.test) <= 0
+    tested = replace(
+        none,
+        error=proportion(int(wrong.sum()), len(plan.test), HELD_OUT),
+        error_at_margin=error_at_margin(svm, plan.test, signs[plan.test], _up_to(reach, 11)),
+    )
     if zero[train].any():
         where = plan.used[train[zero[train]]][0]
-        return _none(f"K(x, x) = 0 for example {where}, whose margin is never positive", plan, validity, *errors)
+        return replace(tested, reason=f"K(x, x) = 0 for example {where}, whose margin is never positive")
     point = nearest_point(K[np.ix_(train, train)] * signs[train, None] * signs[train], np.zeros(len(train)))
     if not separates(point, float(np.finfo(_floats(found.raw).dtype).eps)):
         reason = f"no hyperplane through the origin separates the {len(train)} examples beyond rounding"
-        return _none(reason, plan, validity, *errors)
+        return replace(tested, reason=reason)
     value = float(point.lows.sum()) / math.sqrt(point.square)
-    return Separability(value, "", len(train), plan.used[np.sort(train[point.corners])], *errors, validity)
-
-
-def _none(reason: str, plan: SamplingPlan, validity: Validity, error: Any = None, curve: Any = None) -> Separability:
-    return Separability(None, reason, len(plan.fit), plan.used[:0], error, curve, validity)
+    return replace(tested, value=value, support=plan.used[np.sort(train[point.corners])])
 
 
 def _floats(values: np.ndarray) -> np.ndarray:
@@ -364,32 +377,7 @@ def _validity(found: Similarities, plan: SamplingPlan) -> Validity:
     if validity is not None:
         return validity
     n = len(plan.used)
-    few = np.arange(n) if n <= CHECKED_OBJECTS else np.unique(np.linspace(0, n - 1, CHECKED_OBJECTS).astype(int))
+    few = np.unique(np.linspace(0, n - 1, min(n, CHECKED_OBJECTS)).astype(int))
     values = _floats(found.raw[np.ix_(few, few)])
     with np.errstate(over="ignore"):  # sums of values near the largest number
         return check_gram(found.similarity, values, take(found.objects, few), plan.used[few], len(plan.labels.codes))
-
-
-def _normalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return K(x, z) / sqrt(K(x, x) K(z, z)), set to 0 where K(x, x) = 0, and where that is."""
-    squares = np.maximum(K.diagonal(), 0.0)
-    zero = squares == 0
-    lengths = np.sqrt(np.where(zero, 1.0, squares))
-    values = (K + K.T) / 2 / lengths[:, None] / lengths
-    values[zero] = values[:, zero] = 0.0
-    return values, zero
-
-
-def _chosen_svm(K: np.ndarray, signs: np.ndarray, plan: SamplingPlan) -> KernelSVC:
-    """Return the SVM, among several values of C, with the fewest errors on the examples for choosing."""
-    kernel = Precomputed(K, claims=("SYMMETRIC", "PSD"))
-    fitted = [KernelSVC(kernel, C=C, fit_intercept=False).fit(plan.fit, signs[plan.fit]) for C in (1.0, 10.0, 100.0)]
-    return min(fitted, key=lambda one: int((signs[plan.choice] * one.normalized_margin(plan.choice) <= 0).sum()))
-
-
-def _errors(separator: KernelSVC, signs: np.ndarray, plan: SamplingPlan) -> tuple[Estimate, MarginCurve]:
-    """Return the error of a separator, and how often it falls short of a margin, on held-out examples."""
-    reach = min(1.0, float((signs[plan.fit] * separator.normalized_margin(plan.fit)).max()))
-    curve = error_at_margin(separator, plan.test, signs[plan.test], _up_to(reach, 11))
-    wrong = signs[plan.test] * separator.normalized_margin(plan.test) <= 0
-    return proportion(int(wrong.sum()), len(plan.test), HELD_OUT), curve

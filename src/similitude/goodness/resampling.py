@@ -1,13 +1,11 @@
 r"""Intervals for statistics of pairs of examples: bootstrap for quantiles, jackknife for means, and bounded means.
 
-The gap of an example is known up to the noise of the means over the examples it is compared with. Noise spreads the
-gaps, so low quantiles are too low, and resampling adds as much noise again. This hardly matters if the gaps themselves
-are spread out; but if many objects have the same gap, the plain bootstrap interval nearly always misses the truth.
-:func:`band` therefore measures the effect of noise: it adds once more the noise that each resampled gap already
-contains, and moves each end of the interval back by :math:`1 + \sqrt 2` times the mean change, among the third of the
-replicates nearest to that end, if that widens the interval. For a quantile of equal gaps, shifted by z standard
-deviations, this is exact: two units of noise shift it by :math:`\sqrt 2 z`, four by 2 z, and :math:`\sqrt 2 =
-(1 + \sqrt 2)(2 - \sqrt 2)`. If noise matters little, the change is small.
+The gap of an example is known up to the noise of the means over the examples it is compared with, to which resampling
+adds as much noise again. If many objects have the same gap, the plain bootstrap interval nearly always misses the
+truth. :func:`band` therefore adds once more the noise that each resampled gap already contains, and moves each end of
+the interval back by :math:`1 + \sqrt 2` times the mean change, among the third of the replicates nearest to that end,
+if that widens the interval. For a quantile of equal gaps, shifted by z standard deviations, this is exact: two units of
+noise shift it by :math:`\sqrt 2 z`, four by 2 z, and :math:`\sqrt 2 = (1 + \sqrt 2)(2 - \sqrt 2)`.
 """
 
 from __future__ import annotations
@@ -33,8 +31,8 @@ def band(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return an interval for the largest gap at each epsilon, given the similarities and classes of a sample.
 
-    No gap exceeds `bound` in magnitude. It is the lower end if a sample of this size may well contain no object below
-    the quantile. The diagonal of K is not used.
+    No gap exceeds `bound` in magnitude, which is the lower end if a sample of this size may well contain no object
+    below the quantile.
     """
     plain, moved = (np.concatenate(one, axis=1) for one in zip(*_replicates(K, codes, epsilon, rng), strict=True))
     whole = np.isfinite(plain).all(axis=0)  # NaN if a replicate contains one class only
@@ -98,10 +96,7 @@ def noise_of_means(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def without_effects(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return K without the row and column effects in each block of two classes, and without its diagonal.
-
-    What is left is the variation of single pairs.
-    """
+    """Return K less its diagonal, and less row and column effects in each block of two classes."""
     member = np.eye(codes.max() + 1)[codes]
     others = np.maximum(member.sum(axis=0) - member, 1)
     own = np.diag(K)[:, None] * member
@@ -119,10 +114,7 @@ def effective_size(codes: np.ndarray) -> float:
 
 
 def expanded_tail(size: float) -> float:
-    """Return the tail probability of a percentile interval, corrected for a small sample.
-
-    For a mean it gives Student's interval (Hesterberg, "What Teachers Should Know About the Bootstrap", 2015).
-    """
+    """Return the tail probability with which a percentile interval of a mean is Student's (Hesterberg 2015)."""
     from scipy.stats import norm, t
 
     size = max(size, 2.0)
@@ -152,10 +144,9 @@ def jackknife_variance(left_out: np.ndarray, strata: np.ndarray | None = None) -
 def bounded_mean(values: np.ndarray, most: float, rng: np.random.Generator) -> tuple[float, float]:
     """Return an interval for the mean of independent numbers between 0 and `most`.
 
-    Its ends are quantiles of weighted means with random weights, uniform on the simplex, of the numbers and an
-    additional 0 for the lower end or `most` for the upper one. (Gaffke, "Three test statistics for a nonparametric
-    one-sided hypothesis on the mean of a nonnegative variable", 2005; for zeros and ones it is Clopper and Pearson's
-    interval. Its coverage is conjectured; Learned-Miller and Thomas, 2019.)
+    Its ends are quantiles of means with weights uniform on the simplex, of the numbers and an additional 0 for the
+    lower end or `most` for the upper one. (Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on
+    the mean of a nonnegative variable", 2005; its coverage is conjectured: Learned-Miller and Thomas, 2019.)
     """
     parts = rng.standard_exponential((8 * BOOTSTRAP_REPLICATES, len(values) + 1))
     parts /= parts.sum(axis=1, keepdims=True)

@@ -18,31 +18,21 @@ from similitude.theory import LEVEL, clopper_pearson, proportion
 class WeightedSample:
     r"""Similarities of rows to weighted columns.
 
-    With weights w, the gap of row i is :math:`\min_c (Aw)_{ic}` over classes c other than its own, where
-    :math:`(Aw)_{ic} = E[w K \mid own] - E[w K \mid c]`.
+    With weights w, the gap of row i is the smallest :math:`E[w K \mid own] - E[w K \mid c]` over other classes c.
     """
 
     K: np.ndarray
     own: np.ndarray  # the classes of rows
     columns: np.ndarray  # those of columns
-    masses: np.ndarray  # the probabilities of the rows
-    column_masses: np.ndarray  # those of the columns, up to a factor
     itself: np.ndarray | None = None  # the column that is the row's own object and is left out, or -1
-
-    @classmethod
-    def of_sample(
-        cls, K: np.ndarray, own: np.ndarray, columns: np.ndarray, itself: np.ndarray | None = None
-    ) -> WeightedSample:
-        """Compare equally weighted examples."""
-        return cls(K, own, columns, np.full(len(own), 1 / len(own)), np.ones(len(columns)), itself)
 
     def gaps(self, weights: np.ndarray) -> np.ndarray:
         """Return the gap of each row under these weights."""
-        return gaps(class_similarities(self.K, self.columns, self.column_masses, weights, self.itself), self.own)
+        return gaps(class_similarities(self.K, self.columns, None, weights, self.itself), self.own)
 
     def contrasts(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the matrix A, with a row for each example and other class, and the example of each row."""
-        counted = np.broadcast_to(self.column_masses, self.K.shape).copy()
+        counted = np.ones(self.K.shape)
         if self.itself is not None:
             rows = np.flatnonzero(self.itself >= 0)
             counted[rows, self.itself[rows]] = 0.0
@@ -66,8 +56,7 @@ class Programs:
         from scipy import sparse
 
         A, examples = comparison.contrasts()
-        self.masses = comparison.masses
-        self.n = len(self.masses)
+        self.n = len(comparison.own)
         self.d = A.shape[1]
         self.unit = float(np.abs(A).sum(axis=1).mean()) or 1.0
         self.credit = A.mean(axis=0)
@@ -83,19 +72,21 @@ class Programs:
     def tolerant(self, nu: float) -> np.ndarray:
         r"""Return weights for which a share nu may fall short.
 
-        max :math:`g - \frac{1}{\nu}\sum_i p_i \xi_i` subject to :math:`Aw \ge g - \xi`: at the optimum the rows below g
-        have a mass of at most nu.
+        max :math:`g - \frac{1}{\nu n}\sum_i \xi_i` subject to :math:`Aw \ge g - \xi`: at most a mass of nu is below
+        g.
         """
-        costs = np.concatenate([np.zeros(self.d), [-1.0], self.masses / nu])
+        if nu == 0:
+            return self.widest()
+        costs = np.concatenate([np.zeros(self.d), [-1.0], np.full(self.n, 1 / self.n) / nu])
         ones = np.ones((self.A.shape[0], 1))
         limits = [(0, 1)] * self.d + [(None, None)] + [(0, None)] * self.n
         return self._solve(costs, [-self.A, ones, -self.slack], 0.0, limits)
 
     def least_hinge(self, gamma: float) -> np.ndarray:
-        r"""Return the weights with the smallest mean hinge loss :math:`\sum_i p_i \max(0, 1 - (Aw)_i / \gamma)`."""
+        r"""Return the weights with the smallest mean hinge loss, that of :math:`\max(0, 1 - (Aw)_i / \gamma)`."""
         scaled = self.A * (self.unit / gamma)
         limits = [(0, 1)] * self.d + [(0, None)] * self.n
-        return self._solve(np.append(np.zeros(self.d), self.masses), [-scaled, -self.slack], -1.0, limits)
+        return self._solve(np.repeat([0.0, 1 / self.n], [self.d, self.n]), [-scaled, -self.slack], -1.0, limits)
 
     def _solve(self, costs: np.ndarray, parts: list[Any], limit: float, bounds: list[Any]) -> np.ndarray:
         from scipy import sparse
@@ -189,8 +180,7 @@ def fit(comparison: WeightedSample) -> Fits:
     plain = np.ones(len(comparison.columns))
     size = float(np.abs(comparison.gaps(plain)).mean())
     gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if 1e-12 < gamma <= 1])
-    tolerant = [programs.tolerant(nu) if nu else programs.widest() for nu in NUS]
-    return [*tolerant, *[programs.least_hinge(gamma) for gamma in gammas], plain], gammas, programs.credit
+    return [*map(programs.tolerant, NUS), *map(programs.least_hinge, gammas), plain], gammas, programs.credit
 
 
 def certify(
@@ -238,7 +228,7 @@ def hinge_curve(fits: Fits, fitted: WeightedSample, test: WeightedSample, rng: n
     for gamma, weights in zip(gammas, of_all[len(NUS) : -1], strict=True):
         losses = hinge(test.gaps(weights), gamma)
         most = 1 + _deepest(weights, fitted) / gamma
-        optimum = float(fitted.masses @ hinge(fitted.gaps(weights), gamma))
+        optimum = float(hinge(fitted.gaps(weights), gamma).mean())
         rows.append((gamma, float(losses.mean()), *bounded_mean(losses, most, rng), optimum))
     x, y, low, high, before = np.array(rows).reshape(-1, 5).T
     return HingeGoodness(x, y, np.minimum(low, y), np.maximum(high, y), LEVEL, ESTIMATE, before)

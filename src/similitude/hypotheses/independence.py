@@ -9,7 +9,8 @@ shifts together take as long as a few single ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,12 @@ def independence_test(
     check_permutations(n_permutations, level)
     X = left.read(X, "X")
     Z = right.read(Z, "Z")
-    n = _number_of_pairs(X, Z, level)
+    n = check_objects(X, "X")
+    m = check_objects(Z, "Z")
+    if n != m:
+        raise ValueError(f"X holds {n} objects and Z holds {m}: pairs are needed, as many of each")
+    if n < 4 or math.factorial(min(n, 20)) * level < 1:
+        raise ValueError(f"{n} pairs are too few for a test of independence at the level {level:g}")
     number = landmark_number(n_landmarks, n)
     rng = generator(random_state)
     pools = PooledObjects(left, [X], rng), PooledObjects(right, [Z], rng)
@@ -117,23 +123,10 @@ def independence_test(
     )
 
 
-def _number_of_pairs(X: Any, Z: Any, level: float) -> int:
-    n = check_objects(X, "X")
-    m = check_objects(Z, "Z")
-    if n != m:
-        raise ValueError(f"X holds {n} objects and Z holds {m}: pairs are needed, as many of each")
-    if n < 4 or math.factorial(min(n, 20)) * level < 1:
-        raise ValueError(f"{n} pairs are too few for a test of independence at the level {level:g}")
-    return n
-
-
 def sums_over_pairs(
     first: list[np.ndarray], second: list[np.ndarray], n_permutations: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the sums of A[i, j] B[p(i), p(j)] for the identity and for permutations p, a row for each A and B.
-
-    A and B are symmetric and their diagonals are zero.
-    """
+    """Return the sums of A[i, j] B[p(i), p(j)] for the identity and for permutations p, a row for each A and B."""
     n = len(first[0])
     order = rng.permutation(n)
     transformed = [_diagonals(A, order) for A in first]
@@ -150,8 +143,8 @@ def _cosets(
 ) -> np.ndarray:
     """Return the statistics of the true pairing and of `n_permutations` others, from as many cosets as are needed."""
     number = math.ceil((1 + n_permutations) / shifts)
-    pairings = (np.arange(n) if i == 0 else rng.permutation(n) for i in range(number))
-    found = np.concatenate([sums(paired) for paired in pairings], axis=1)
+    pairings = chain([np.arange(n)], (rng.permutation(n) for _ in range(1, number)))
+    found = np.concatenate(list(map(sums, pairings)), axis=1)
     kept = 1 + rng.permutation(found.shape[1] - 1)[:n_permutations]
     return np.asarray(found[:, np.concatenate([[0], kept])])
 
@@ -176,8 +169,7 @@ def squared_covariances(
 ) -> np.ndarray:
     """Return the squared norms of the covariance of two sets of landmark features, of n pairs of objects.
 
-    The rows are cut into as many segments as there are shifts, and shifted by whole segments; rows that are left over
-    keep their places.
+    Segments of rows are shifted, as many as there are shifts; rows that are left over keep their places.
     """
     shifts = min(1 + n_permutations, n)
     check_sums_fit(2 * 16 * (shifts // 2 + 1) * first.n_features * second.n_features, first.pool.engine)
@@ -203,10 +195,12 @@ def _summed_products(
     """Return the transformed sums over rows of products of features, and the means of the features."""
     n = len(x)
     width = n // shifts
+    step = max(1, min(first.rows_at_once, second.rows_at_once) // shifts)
     products = np.zeros((shifts // 2 + 1, first.n_features, second.n_features), dtype=np.complex128)
     sum_x = np.zeros(first.n_features)
     sum_z = np.zeros(second.n_features)
-    for rows in _segments(shifts, width, min(first.rows_at_once, second.rows_at_once)):
+    for start in range(0, width, step):  # some places of all segments, a row for each segment
+        rows = np.arange(shifts)[:, None] * width + np.arange(start, min(start + step, width))
         F = first.features(x[rows.ravel()]).reshape(*rows.shape, -1)
         G = second.features(z[rows.ravel()]).reshape(*rows.shape, -1)
         sum_x += F.sum(axis=(0, 1))
@@ -222,10 +216,3 @@ def _summed_products(
         sum_x += F.sum(axis=0)
         sum_z += G.sum(axis=0)
     return products, sum_x / n, sum_z / n
-
-
-def _segments(shifts: int, width: int, at_once: int) -> Iterator[np.ndarray]:
-    """Yield the numbers of rows at some places of all segments, a row for each segment."""
-    step = max(1, at_once // shifts)
-    for start in range(0, width, step):
-        yield np.arange(shifts)[:, None] * width + np.arange(start, min(start + step, width))

@@ -25,8 +25,7 @@ def check_permutations(n_permutations: int, level: float, tests: int = 1) -> Non
 def standardized(statistics: np.ndarray) -> np.ndarray:
     """Return rows of statistics with mean 0 and variance 1; a constant row is 0.
 
-    The first column is the observed statistic, the others are those of permutations. All columns are treated alike, so
-    that the rank of the first among them keeps its distribution.
+    All columns are treated alike, so that the rank of the first, the observed one, keeps its distribution.
     """
     centered = statistics - statistics.mean(axis=-1, keepdims=True)
     spread = centered.std(axis=-1, keepdims=True)
@@ -43,8 +42,8 @@ def combined(z: np.ndarray) -> np.ndarray:
     """Return one statistic for each column of standardized statistics of several kernels.
 
     It is the sum of two statistics, each standardized: z_1 + … + z_k, which is large if many kernels see a difference,
-    and z' C^(-1) z, where C are the correlations of the kernels over all columns, which is large as well if a few
-    kernels see what is unusual given the others (Chatterjee and Bhattacharya 2025).
+    and z' C^(-1) z, with the correlations C of the kernels, which is large as well if a few see what is unusual given
+    the others (Chatterjee and Bhattacharya 2025).
     """
     number, columns = z.shape
     if number == 1:

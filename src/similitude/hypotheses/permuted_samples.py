@@ -1,9 +1,8 @@
 """Two samples compared under all permutations: by the similarities of all pairs, or by sums over landmarks.
 
-Matrices of all pairs are multiplied by 0/1 matrices of permuted members. Sums of similarities to landmarks take one
-pass over the objects: blocks of consecutive rows are permuted instead of single rows, a subgroup of all permutations,
-so that the level stays exact, with a few thousand sums to permute however many rows there are (Domingo-Enrich, Dwivedi
-and Mackey, "Cheap Permutation Testing", 2025).
+Sums of similarities to landmarks take one pass over the objects: blocks of consecutive rows are permuted instead of
+single rows, a subgroup of all permutations, so that the level stays exact, with a few thousand sums to permute however
+many rows there are (Domingo-Enrich, Dwivedi and Mackey, "Cheap Permutation Testing", 2025).
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ class AllPairs:
         members = permuted_members(len(self.samples[0]), len(positions), n_permutations, rng)
         matrices = [centered(K if len(K) == len(positions) else K[np.ix_(positions, positions)]) for K in self.grams]
         statistics = np.array([squared_discrepancies(A, members) for A in matrices])
-        mean = sum(A / (float(np.sqrt(np.einsum("ij,ij->", A, A))) or 1.0) for A in matrices)
-        return PermutedSamples(statistics, positions, *witnesses(np.asarray(mean), members))
+        mean = np.asarray(sum(A / (float(np.linalg.norm(A)) or 1.0) for A in matrices))
+        return PermutedSamples(statistics, positions, *witnesses(mean, members))
 
 
 def permuted_members(size: int, n: int, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
@@ -58,10 +57,8 @@ def permuted_members(size: int, n: int, n_permutations: int, rng: np.random.Gene
 
 
 def squared_discrepancies(A: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """Return the unbiased estimate of the squared MMD for each row of members, from a U-centered matrix.
-
-    Its rows sum to zero, so that the pairs inside of the first sample give the sums of the others too.
-    """
+    """Return the unbiased estimate of the squared MMD for each row of members, from a U-centered matrix."""
+    # its rows sum to zero, so that the pairs inside of the first sample give the sums of the others too
     sums = np.concatenate([np.einsum("ij,ij->i", U @ A, U) for U in parts(members)])
     n = int(members[0].sum())
     m = members.shape[1] - n
@@ -105,11 +102,12 @@ class LandmarkSums:
 
     def _summed(self, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return similarities to the landmarks, summed over blocks of as many rows, and over all other rows."""
-        size = self.block_size
         number = self._number_of_blocks(sample)
         sums = np.zeros((number + 1, self.columns.width))
-        for start, values in self.columns.chunks(sample):
-            block = np.minimum(np.arange(start, start + len(values)) // size, number)
+        step = self.columns.rows_at_once
+        for start in range(0, len(sample), step):
+            values = self.columns.values(sample[start : start + step])
+            block = np.minimum(np.arange(start, start + len(values)) // self.block_size, number)
             starts = np.flatnonzero(np.diff(block, prepend=-1))
             sums[block[starts]] += np.add.reduceat(values, starts)
         return sums[:-1], sums[-1]
@@ -149,27 +147,21 @@ class LandmarkColumns:
         objects = take(pool.objects, np.arange(number))
         self.landmarks = [k.encode_checked(objects) for k in self.kernels]
         self.projections = [self._projection(k, L) for k, L in zip(self.kernels, self.landmarks, strict=True)]
+        edges = np.cumsum([0, *[T.shape[1] for T in self.projections]]).tolist()
+        self.n_features = edges[-1]
+        self.feature_columns = [slice(a, b) for a, b in itertools.pairwise(edges)]  # of each kernel
+        self.width = number * len(self.kernels)
+        # objects that are encoded at a time: eight matrices of their similarities fit the budget
+        self.rows_at_once = max(1, min(4000, pool.engine.budget // (8 * 8 * self.width)))
 
     def _projection(self, k: Similarity, L: object) -> np.ndarray:
         M = np.asarray(as_numpy(k.blocks(L, L, self.pool.engine).whole()), dtype=np.float64)
-        if np.abs(M - M.T).max() > rounding_of(M, single=False):
-            return np.eye(self.number)
+        rounding = rounding_of(M, single=False)
         values, vectors = np.linalg.eigh((M + M.T) / 2)
-        if values[0] < -rounding_of(M, single=False) and not k.proven:
+        if np.abs(M - M.T).max() > rounding or (values[0] < -rounding and not k.proven):
             return np.eye(self.number)
         kept = values > 1e-10 * max(values[-1], 0.0)
         return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
-
-    @property
-    def rows_at_once(self) -> int:
-        """The number of objects that are encoded at a time: eight matrices of their similarities fit the budget."""
-        return max(1, min(4000, self.pool.engine.budget // (8 * 8 * self.width)))
-
-    def chunks(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield similarities of the objects at positions, side by side for the kernels, with the first row's number."""
-        step = self.rows_at_once
-        for start in range(0, len(positions), step):
-            yield start, self.values(positions[start : start + step])
 
     def values(self, positions: np.ndarray) -> np.ndarray:
         """Return the similarities of the objects at positions, side by side for the kernels."""
@@ -183,22 +175,6 @@ class LandmarkColumns:
         """Return the features of the objects at positions, side by side for the kernels."""
         by_kernel = np.split(self.values(positions), len(self.kernels), axis=1)
         return np.concatenate([K @ T for K, T in zip(by_kernel, self.projections, strict=True)], axis=1)
-
-    @property
-    def width(self) -> int:
-        """The number of landmarks of all kernels together."""
-        return self.number * len(self.kernels)
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of all kernels together."""
-        return self.feature_columns[-1].stop
-
-    @property
-    def feature_columns(self) -> list[slice]:
-        """The columns of each kernel among the features."""
-        edges = np.cumsum([0, *[T.shape[1] for T in self.projections]]).tolist()
-        return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
 
 def check_sums_fit(size: int, engine: Engine) -> None:

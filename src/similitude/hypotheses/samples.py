@@ -17,9 +17,6 @@ from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Auto, Similarity, as_similarity
 from similitude.support import check_integer, error_prefix, pairs_at
 
-INTERCHANGEABLE = ("vectors", "table", "records", "series")
-"""Kinds that the objects of one sample may be taken for and those of the other not, by chance."""
-
 
 class TestedObjects(SimilarityEstimator):
     """Validation of kernels, engine and objects as in estimators."""
@@ -32,7 +29,7 @@ class TestedObjects(SimilarityEstimator):
         self.given = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
         self.engine = engine
         self.widths = widths
-        _ = self.checked_engine
+        _ = self._engine  # validated first
         if not self.given:
             raise ValueError("kernel is an empty list: give a kernel, several, or 'auto'")
         self.kernel = self.given[0]
@@ -43,11 +40,6 @@ class TestedObjects(SimilarityEstimator):
                     "and positions in M as objects"
                 )
             as_similarity(one).check_params()
-
-    @property
-    def checked_engine(self) -> Engine:
-        """The engine that was given, or the current one."""
-        return self._engine
 
     def read(self, objects: Any, name: str) -> Any:
         """Return validated objects; for kernels of vectors, numbers become vectors of one number."""
@@ -93,7 +85,8 @@ def check_alike(X: Any, Z: Any, x: str, z: str) -> None:
     if is_table(X) and list(X.columns) != list(Z.columns):
         raise ValueError(f"{x} has the columns {list(X.columns)} and {z} has {list(Z.columns)}")
     kinds = [kind_of_objects(one) for one in (X, Z)]
-    if kinds[0] != kinds[1] and not set(kinds) <= set(INTERCHANGEABLE):
+    # the objects of one sample may be taken for some kinds, and those of the other not, by chance
+    if kinds[0] != kinds[1] and not set(kinds) <= {"vectors", "table", "records", "series"}:
         raise TypeError(f"{x} holds {kinds[0]} and {z} holds {kinds[1]}: objects of one kind are needed")
     columns = [one.shape[1] if len(getattr(one, "shape", ())) == 2 else 0 for one in (X, Z)]
     if columns[0] != columns[1]:
@@ -103,18 +96,17 @@ def check_alike(X: Any, Z: Any, x: str, z: str) -> None:
 class PooledObjects:
     """Several samples one after the other, and the kernels, which were fixed without looking at who is in which.
 
-    The pool is shuffled before kernels are resolved and landmarks are drawn: rules that look at the first objects, or
-    draw some, see all samples alike; ``order`` and ``places`` lead from it to positions and back. Positions count the
-    objects of the first sample, then those of the second, and so on.
+    The pool is shuffled, so that rules that look at the first objects, or draw some, see all samples alike; ``order``
+    and ``places`` lead from it to positions and back, which count the objects of the first sample first.
     """
 
     def __init__(self, tested: TestedObjects, samples: Sequence[Any], rng: np.random.Generator) -> None:
-        objects = join_all(samples) if len(samples) > 1 else samples[0]
+        objects = join_all(samples)
         self.order = rng.permutation(check_objects(objects))
         self.places = np.argsort(self.order)
         self.objects = take(objects, self.order)
         self.kernels = tested.resolved(self.objects, int(rng.integers(2**31)))
-        self.engine = tested.checked_engine
+        self.engine = tested._engine
 
     def __len__(self) -> int:
         return len(self.order)
@@ -143,8 +135,7 @@ def landmark_number(n_landmarks: Any, n: int) -> int | None:
 def centered(K: np.ndarray) -> np.ndarray:
     """Return (K + K') / 2 without its diagonal, U-centered: rows sum to zero (Székely and Rizzo 2014).
 
-    Sums over pairs of different objects of the result are unbiased estimates of MMD and HSIC. Values that rounding
-    alone leaves of a constant similarity are zero.
+    Sums over pairs of different objects of the result are unbiased estimates of MMD and HSIC.
     """
     n = len(K)
     A = (K + K.T) / 2
@@ -155,6 +146,6 @@ def centered(K: np.ndarray) -> np.ndarray:
     A -= means
     A += means.sum() / (n - 1)
     np.fill_diagonal(A, 0.0)
-    if np.abs(A).max() <= 1e-13 * n * largest:
+    if np.abs(A).max() <= 1e-13 * n * largest:  # the rounding of a constant similarity
         A[...] = 0.0
     return A

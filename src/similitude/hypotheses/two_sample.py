@@ -156,10 +156,7 @@ def found_by(statistics: np.ndarray, names: list[str]) -> tuple[float, float, tu
 def telling_objects(
     compared: PermutedSamples, pool: PooledObjects, samples: dict[str, np.ndarray], second_from: int
 ) -> tuple[TellingObject, ...]:
-    """Return the objects of two samples that are most similar to their own sample rather than the other one.
-
-    The positions of the second argument begin at `second_from` in the pool.
-    """
+    """Return the objects most similar to their own sample, not the other, whose positions begin at `second_from`."""
     found = []
     for sign, start, (name, sample) in zip((1.0, -1.0), (0, second_from), samples.items(), strict=True):
         own = np.flatnonzero(np.isin(compared.positions, sample))

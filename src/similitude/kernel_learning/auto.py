@@ -55,7 +55,7 @@ class AutoChoice:
 
     def penalties(self) -> tuple[float, ...]:
         """Return the penalty of each part, which is added to the diagonal of its Gram matrix."""
-        return tuple(10.0**part.setting.penalty for part in self.parts)
+        return tuple(10.0 ** part.setting[1] for part in self.parts)
 
 
 @at_most_blas_threads(8)  # with 16 threads a fit took twice as long as with 2 to 8
@@ -67,10 +67,7 @@ def choose_automatically(
     table: bool = False,
     groups: np.ndarray | None = None,
 ) -> AutoChoice:
-    """Choose kernels, metrics and their blend for vectors, or for the rows of a table with categories or gaps.
-
-    `order` are the rows in random order: only those of the pilot have influence. No split separates a group.
-    """
+    """Choose kernels, metrics and a blend for vectors or tables, given rows in random order; the first teach."""
 
     def splits_of(features: LearningFeatures, most: int | None = None) -> tuple[PilotSplit, ...]:
         return pilot_splits(features.X, Y, order, pilot, most, groups)
@@ -95,7 +92,7 @@ def choose_automatically(
         weights = search_metric(CITY_BLOCK, splits, first=city_block, to_beat=matern.loss)
         fits = [gaussian, weights.chosen, search_metric(MATERN, splits, first=matern, city_block=weights).chosen]
     more = splits_of(features)
-    if len(more[0].fitted.X) > len(splits[0].fitted.X):
+    if len(more[0].X) > len(splits[0].X):
         fits = [with_more_rows(one, more) for one in fits]
     if len(splits) > 1:
         fits = [one.candidate.best(one.setting, HALF_STEPS) for one in fits]
@@ -113,8 +110,7 @@ def _isotropic(splits: tuple[PilotSplit, ...]) -> list[Fit]:
 def _average(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
     """Return the fits that are not clearly worse than the best, weighted by the inverse of their losses.
 
-    Few rows cannot tell which is best, and errors of different kernels cancel in part. An average that is not better
-    than the Gaussian kernel alone, the first fit, is not taken.
+    Few rows cannot tell which is best. It has to be better than the Gaussian kernel alone, the first fit.
     """
     chosen = best(fits)
     parts = tuple(one for one in fits if one is chosen or not clearly_better(one, chosen)[0])
@@ -128,8 +124,7 @@ def _average(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
 def _blend(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
     """Return fits and the factors of their predictions, by non-negative least squares on held-out rows.
 
-    A kernel that adds less than a tenth is left out. If no sum is better, it is the best fit, which has to beat the
-    Gaussian kernel, the first one, by a standard error.
+    A kernel that adds less than a tenth is left out; one alone has to beat the Gaussian kernel by a standard error.
     """
     factors = _factors(fits)
     some = [one for one, factor in zip(fits, factors, strict=True) if factor > 0.1 * factors.sum()]
@@ -137,7 +132,9 @@ def _blend(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
         return tuple(some), tuple(map(float, _factors(some)))
     chosen = best(fits[1:])
     mean, error = gain(fits[0].losses, chosen.losses, ddof=1)
-    return (chosen if mean > error else fits[0],), (1.0,)
+    if mean > error:
+        return (chosen,), (1.0,)
+    return (fits[0],), (1.0,)
 
 
 def _factors(fits: list[Fit]) -> np.ndarray:
@@ -153,7 +150,8 @@ def _blended_losses(parts: Sequence[Fit], weights: Sequence[float] | np.ndarray)
 def _reason(parts: tuple[Fit, ...], weights: tuple[float, ...], gaussian: Fit, ranks: bool) -> str:
     """Return in words what was chosen, and how much it gains over an isotropic Gaussian kernel."""
     text = " and ".join(f"{type(one.candidate.k).__name__} ({one.candidate.name} metric)" for one in parts)
-    text += " with ranks of columns" if ranks else ""
+    if ranks:
+        text += " with ranks of columns"
     if len(parts) > 1:
         text += f", blended with weights {' and '.join(f'{weight:.2g}' for weight in weights)}"
     losses = " and ".join(f"{one.loss:.3g}" for one in parts)
@@ -186,8 +184,9 @@ def _name(part: Fit) -> str:
     family = type(part.candidate.k).__name__
     if part.candidate.name == ISOTROPIC:
         return f"isotropic {family} kernel"
-    kind = "learned weights of columns" if part.candidate.metrics[0].ndim == 1 else "a learned matrix"
-    return f"{family} kernel with {kind}"
+    if part.candidate.metrics[0].ndim == 1:
+        return f"{family} kernel with learned weights of columns"
+    return f"{family} kernel with a learned matrix"
 
 
 def _directions(metric: np.ndarray, names: list[str], owners: np.ndarray) -> tuple[Direction, ...]:

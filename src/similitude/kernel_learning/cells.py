@@ -77,16 +77,16 @@ def balanced_threshold(values: np.ndarray) -> float:
         return 0.0
     middle = np.partition(values, (len(values) - 1) // 2)[(len(values) - 1) // 2]
     below = values[values < middle]
-    at_most = np.count_nonzero(values <= middle)
-    return float(below.max() if len(below) > len(values) - at_most else middle)
+    if len(below) > np.count_nonzero(values > middle):
+        middle = below.max()
+    return float(middle)
 
 
 @dataclass(frozen=True, eq=False)
 class CellFit:
     """Exact ridge regression in each cell.
 
-    `A` are the coordinates of all rows under the metric of k and those of the cells, `metrics` of shape (cells, r) or
-    (cells, r, r). `fitted` are the rows that the model of each cell was fitted to; without rows the model is None.
+    `A` are the coordinates of all rows under the metric of k and those of the cells; without rows a model is None.
     """
 
     k: Any
@@ -150,13 +150,15 @@ class CellFit:
         width = self.A.shape[1]
         diagonal = is_city_block(self.k) or width > MOST_COORDINATES
         one = np.ones(width) if diagonal else np.eye(width)
-        metrics = np.tile(one, (len(self.models), *[1] * one.ndim)) if self.metrics is None else self.metrics.copy()
+        metrics = np.stack([one] * len(self.models))
+        if self.metrics is not None:
+            metrics = self.metrics.copy()
         A = np.empty_like(self.A)
         for cell, model in enumerate(self.models):
             mine = self.cells == cell
             T = one if model is None else self._metric(self.A[self.fitted[cell]], model, diagonal)
             A[mine] = apply_metric(self.A[mine], T)
-            metrics[cell] = metrics[cell] * T if diagonal else metrics[cell] @ T
+            metrics[cell] = apply_metric(metrics[cell], T)
         return CellFit.fit(self.k, A, self.cells, metrics, self.penalty, targets, rows, len(self.models))
 
     def _metric(self, A: np.ndarray, model: LinearModel, diagonal: bool) -> np.ndarray:

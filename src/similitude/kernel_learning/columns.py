@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.kernel_learning.gradients import root_of
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.trials import Fit, apply_metric, at_scale, median_distance_of_rows
 from similitude.kernels import Gaussian, Tabular
@@ -15,18 +16,13 @@ from similitude.similarity import Similarity
 
 @dataclass(frozen=True, eq=False)
 class LearningFeatures:
-    """Numbers on which a metric is learned, and how they come from the objects.
+    """Numbers on which a metric is learned, and how they come from the objects."""
 
-    The columns of X have mean 0 and standard deviation 1, and a constant one is 0; indicators are not standardized.
-    Each column of vectors was multiplied by its `scale`, each feature belongs to a column of the user, its owner, and
-    `table` makes features of the rows of a table.
-    """
-
-    X: np.ndarray
-    scale: np.ndarray
-    names: list[str]
-    owners: np.ndarray
-    table: Tabular | None = None
+    X: np.ndarray  # columns have mean 0 and standard deviation 1, or are 0; indicators are not standardized
+    scale: np.ndarray  # by which each column of vectors was multiplied
+    names: list[str]  # of the columns of the user
+    owners: np.ndarray  # the column of the user that each feature belongs to
+    table: Tabular | None = None  # makes features of the rows of a table
 
     @classmethod
     def of_vectors(cls, X: np.ndarray, names: list[str] | None = None) -> LearningFeatures:
@@ -56,13 +52,15 @@ class LearningFeatures:
     def kernel(self, k: Any, metric: np.ndarray, multiple: float = 1.0) -> Similarity:
         """Return a kernel of the original objects, at a multiple of the median distance under a metric."""
         median = median_distance_of_rows(k, apply_metric(self.X, metric))
-        scaled = metric * self.scale if metric.ndim == 1 else metric * self.scale[:, None]
+        scaled = (metric.T * self.scale).T
         kernel: Similarity = at_scale(k, multiple * median).with_params(metric=scaled)
-        return kernel if self.table is None else self.table.with_params(k=kernel)
+        if self.table is None:
+            return kernel
+        return self.table.with_params(k=kernel)
 
     def kernel_of(self, fit: Fit) -> Similarity:
         """Return the kernel of the original objects that was fitted."""
-        return self.kernel(fit.candidate.k, mean_metric(fit.candidate.metrics), 2.0**fit.setting.width)
+        return self.kernel(fit.candidate.k, mean_metric(fit.candidate.metrics), 2.0 ** fit.setting[0])
 
     def importance_of(self, fit: Fit) -> GradientImportance:
         """Return how much a fit depends on each of the user's columns."""
@@ -80,7 +78,5 @@ def mean_metric(metrics: tuple[np.ndarray, ...]) -> np.ndarray:
     if len(metrics) == 1:
         return metrics[0]
     if all(T.ndim == 1 for T in metrics):
-        return np.asarray(np.sqrt(np.mean([T**2 for T in metrics], axis=0)))
-    values, vectors = np.linalg.eigh(np.mean([T @ T.T for T in metrics], axis=0))
-    kept = values > 1e-10 * values[-1]
-    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+        return root_of(np.mean([T**2 for T in metrics], axis=0))
+    return root_of(np.mean([T @ T.T for T in metrics], axis=0))

@@ -21,10 +21,7 @@ def is_city_block(k: Any) -> bool:
 
 
 def model_gradients(k: Any, A: np.ndarray, B: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    r"""Return the gradients of :math:`f(x) = \sum_j a_j K(x, b_j)` at the rows of A, of shape (rows, outputs, columns).
-
-    The rows of A and B are encoded: gradients are those in the coordinates under the metric.
-    """
+    r"""Return the gradients of :math:`f(x) = \sum_j a_j K(x, b_j)` at encoded rows: (rows, outputs, columns)."""
     (name,) = k.resolves
     (found,) = gradients_at(k, [getattr(k, name)], [(A, B)], [coefficients])
     return found
@@ -69,9 +66,8 @@ def slopes_at(k: Any, scales: list[float], distances: list[np.ndarray]) -> tuple
         nu = float(k.nu)
         ratio = math.sqrt((nu - 1.0) / nu)
         rougher = Matern(nu - 1.0)
-        return [nu / ((nu - 1.0) * s**2) for s in scales], values_at_scales(
-            rougher, [s * ratio for s in scales], distances
-        )
+        slopes = values_at_scales(rougher, [s * ratio for s in scales], distances)
+        return [nu / ((nu - 1.0) * s**2) for s in scales], slopes
     rates = [_rate(k, s) for s in scales]
     roots = [np.sqrt(D) for D in distances]
     slopes = values_at_scales(k, scales, distances)
@@ -112,12 +108,21 @@ def metric_of(outer: np.ndarray) -> np.ndarray:
     >>> metric_of(np.array([4.0, 0.0])).round(3)
     array([1.414, 0.   ])
     """
-    total = float(outer.sum() if outer.ndim == 1 else np.trace(outer))
+    identity: np.ndarray = np.ones(len(outer))
+    diagonal = outer
+    if outer.ndim == 2:
+        identity = np.eye(len(outer))
+        diagonal = outer.diagonal()
+    total = float(diagonal.sum())
     if not total > 0:
-        return np.ones(len(outer)) if outer.ndim == 1 else np.eye(len(outer))
-    outer = outer * (len(outer) / total)
+        return identity
+    return root_of(outer * (len(outer) / total))
+
+
+def root_of(outer: np.ndarray) -> np.ndarray:
+    """Return T with TT' equal to a positive semi-definite matrix; of a diagonal, a vector."""
     if outer.ndim == 1:
         return np.sqrt(outer)
     values, vectors = np.linalg.eigh(outer)
     kept = values > 1e-10 * values[-1]
-    return vectors[:, kept] * np.sqrt(values[kept])
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))

@@ -81,8 +81,10 @@ class GradientImportance(Result):
         if n > max(5, len(order) // 2):
             first = f"first {self.names[order[0]]} ({self.values[order[0]]:.0%})"
             return f"many {self.kind}, none of which stands out; {first}"
-        more = f" and {n - 5} more" if n > 5 else ""
-        return f"mostly {', '.join(self.names[i] for i in order[: min(n, 5)])}{more}"
+        named = f"mostly {', '.join(self.names[i] for i in order[: min(n, 5)])}"
+        if n > 5:
+            named += f" and {n - 5} more"
+        return named
 
     def __str__(self) -> str:
         order = self.order()[:20]
@@ -90,26 +92,18 @@ class GradientImportance(Result):
         rows = [
             f"  {self.names[i]:{width}}  {self.values[i]:6.1%}  [{self.low[i]:.1%}, {self.high[i]:.1%}]" for i in order
         ]
-        left = len(self.names) - len(order)
-        return "\n".join([*rows, *([f"  and {left} more"] if left else [])])
+        if len(self.names) > len(order):
+            rows.append(f"  and {len(self.names) - len(order)} more")
+        return "\n".join(rows)
 
 
 @dataclass(frozen=True)
 class LearningStep(Result):
-    """The held-out loss of one kernel on the pilot rows.
-
-    Attributes
-    ----------
-    name : str
-    loss : float
-        Squared error, relative to the variance of the targets: that of the mean is 1.
-    standard_error : float
-        Of the loss, over the pilot rows.
-    """
+    """The held-out loss of one kernel on the pilot rows."""
 
     name: str
-    loss: float
-    standard_error: float
+    loss: float  # squared error, relative to the variance of the targets: that of the mean is 1
+    standard_error: float  # of the loss, over the pilot rows
 
     def __str__(self) -> str:
         return f"{self.name}: {self.loss:.3g} +- {self.standard_error:.2g}"
@@ -117,21 +111,11 @@ class LearningStep(Result):
 
 @dataclass(frozen=True)
 class Direction(Result):
-    """A direction among columns along which the learned metric measures distances.
+    """A direction among columns along which the learned metric measures distances."""
 
-    Attributes
-    ----------
-    share : float
-        Of the metric: its eigenvalue over the sum of all.
-    columns : tuple of str
-        Those with the largest coefficients, the largest first.
-    coefficients : tuple of float
-        Of these, for standardized columns; the direction has length 1.
-    """
-
-    share: float
-    columns: tuple[str, ...]
-    coefficients: tuple[float, ...]
+    share: float  # of the metric: its eigenvalue over the sum of all
+    columns: tuple[str, ...]  # those with the largest coefficients, the largest first
+    coefficients: tuple[float, ...]  # of these, for standardized columns; the direction has length 1
 
     def __str__(self) -> str:
         terms = zip(self.columns, self.coefficients, strict=True)
@@ -140,30 +124,14 @@ class Direction(Result):
 
 @dataclass(frozen=True, eq=False)
 class LearnedSummary(Result):
-    """What an automatic similarity learned from pilot rows.
+    """What an automatic similarity learned from pilot rows."""
 
-    Attributes
-    ----------
-    reason : str
-        What was chosen, in a sentence.
-    n_judged : int
-        Number of pilot rows whose loss is given; none of the compared kernels was fitted to them.
-    steps : tuple of LearningStep
-        An isotropic Gaussian kernel first, then what was chosen: kernels with a learned metric, and their blend.
-    importance : GradientImportance
-        How much the model depends on each column, with intervals.
-    directions : tuple of Direction
-        The leading ones of a metric that is a matrix; none if each column has a weight of its own.
-    weights : tuple of float
-        The factor of the prediction by each kernel.
-    """
-
-    reason: str
-    n_judged: int
-    steps: tuple[LearningStep, ...]
+    reason: str  # what was chosen, in a sentence
+    n_judged: int  # pilot rows whose loss is given; none of the compared kernels was fitted to them
+    steps: tuple[LearningStep, ...]  # an isotropic Gaussian kernel first, then kernels with a metric, and their blend
     importance: GradientImportance
-    directions: tuple[Direction, ...]
-    weights: tuple[float, ...]
+    directions: tuple[Direction, ...]  # the leading ones of a metric that is a matrix
+    weights: tuple[float, ...]  # the factor of the prediction by each kernel
 
     @property
     def gain(self) -> float:

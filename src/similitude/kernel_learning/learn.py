@@ -161,11 +161,14 @@ def learn_kernel(
     >>> learned.similarity.proven, learned.similarity.k.default_weight
     (True, 0.0)
     """
-    given = as_similarity(_joined(similarity))
+    if isinstance(similarity, (list, tuple)):
+        if not similarity:
+            raise ValueError("similarity is an empty list: give one similarity at least")
+        similarity = reduce(operator.add, map(as_similarity, similarity))
+    given = as_similarity(similarity)
     check_learnable(given, how)
     targets = TaskTargets.of(y, check_objects(X), task)
-    known = None if groups is None else check_groups(groups, len(targets))
-    return learn_from_targets(given, X, targets.Y, how, random_state, known)
+    return learn_from_targets(given, X, targets.Y, how, random_state, check_groups(groups, len(targets)))
 
 
 def learn_from_targets(
@@ -205,7 +208,12 @@ def _learn(given: Similarity, X: Any, Y: np.ndarray, how: str, random_state: Any
     features, k = _features_and_kernel(given, X)
     pilot = Pilot.of(len(Y))
     if not pilot.teaches or features.is_constant:
-        return _not_learned(k, features)
+        why = f"{len(Y)} rows are too few to learn from"
+        if features.is_constant:
+            why = "all rows are equal"
+        ones = np.ones(features.X.shape[1])
+        kernel = features.kernel(k, ones) if features.scale.any() else k.resolve(features.X)
+        return Learned(kernel, (), features.importance(ones[None]), f"the isotropic kernel was kept: {why}")
     splits = pilot_splits(features.X, Y, generator(random_state).permutation(len(Y)), pilot, groups=groups)
     found = search_metric(k, splits, how)
     return _learned(features.kernel_of(found.chosen), found, features.importance_of(found.chosen))
@@ -224,15 +232,6 @@ def check_learnable(given: Similarity, how: str = "auto") -> None:
         raise ValueError(f"how='full' learns a matrix, and {given!r} takes weights: use how='auto'")
 
 
-def _joined(similarity: Any) -> Any:
-    """Return a list of similarities as their sum."""
-    if not isinstance(similarity, (list, tuple)):
-        return similarity
-    if not similarity:
-        raise ValueError("similarity is an empty list: give one similarity at least")
-    return reduce(operator.add, map(as_similarity, similarity))
-
-
 def _learn_weights(given: Similarity, X: Any, Y: np.ndarray, random_state: Any, groups: np.ndarray | None) -> Learned:
     """Learn the weights of explicit features, of columns or of the terms of a sum."""
     n = len(Y)
@@ -247,8 +246,8 @@ def _learn_weights(given: Similarity, X: Any, Y: np.ndarray, random_state: Any, 
         even = GradientImportance.even(problem.width, problem.names, problem.kind)
         return Learned(given.resolve(X, random_state), (), even, f"the kernel was kept: {why}")
     places = np.arange(len(order))
-    known = at_rows(groups, order)
-    splits = pilot_splits(places[:, None], Y[order], places, Pilot.of(len(order)), groups=known)
+    pilot = Pilot.of(len(order))
+    splits = pilot_splits(places[:, None], Y[order], places, pilot, groups=at_rows(groups, order))
     found = search_weights(problem, splits)
     kernel = problem.kernel(found.name, found.chosen.candidate.mean_weights())
     return _learned(kernel, found, importance_of(found.chosen))
@@ -280,17 +279,8 @@ def _check_kernel(k: Any, how: str) -> None:
     k.check_params()
 
 
-def _not_learned(k: Any, features: LearningFeatures) -> Learned:
-    """Return the kernel of standardized columns, where there is nothing to learn from."""
-    n, width = features.X.shape
-    why = "all rows are equal" if features.is_constant else f"{n} rows are too few to learn from"
-    kernel = features.kernel(k, np.ones(width)) if features.scale.any() else k.resolve(features.X)
-    importance = features.importance(np.ones((1, width)))
-    return Learned(kernel, (), importance, f"the isotropic kernel was kept: {why}")
-
-
 def _learned(kernel: Similarity, found: LearnedPaths, importance: GradientImportance) -> Learned:
-    rounds = [
+    rounds = (
         Round(path.name, i, fit.loss, fit.standard_error) for path in found.paths for i, fit in enumerate(path.fits)
-    ]
+    )
     return Learned(kernel, tuple(rounds), importance, found.reason)

@@ -9,33 +9,20 @@ import numpy as np
 from similitude.evaluation import Pilot, dealt_folds, fold_pairs, in_first_groups
 
 
-class PilotRows(NamedTuple):
-    """Standardized vectors and their targets."""
+class PilotSplit(NamedTuple):
+    """Rows that a candidate is fitted to, and others that are held out; the mean of the targets has a loss of 1."""
 
     X: np.ndarray
     Y: np.ndarray
-
-
-class PilotSplit(NamedTuple):
-    """Rows that a candidate is fitted to, and others that are held out.
-
-    Targets are centered and scaled on the rows that are fitted, so that the mean has a loss of 1.
-    """
-
-    fitted: PilotRows
-    held_out: PilotRows
+    X_held_out: np.ndarray
+    Y_held_out: np.ndarray
 
     @classmethod
     def of(cls, X: np.ndarray, Y: np.ndarray, fitted: np.ndarray, held_out: np.ndarray) -> PilotSplit:
         """Return a split of the rows at some positions."""
         center = Y[fitted].mean(axis=0)
         scale = np.sqrt(((Y[fitted] - center) ** 2).mean(axis=0).sum()) or 1.0
-        return cls(*(PilotRows(X[rows], (Y[rows] - center) / scale) for rows in (fitted, held_out)))
-
-    @property
-    def width(self) -> int:
-        """The number of columns."""
-        return int(self.fitted.X.shape[1])
+        return cls(X[fitted], (Y[fitted] - center) / scale, X[held_out], (Y[held_out] - center) / scale)
 
 
 def pilot_splits(
@@ -48,10 +35,11 @@ def pilot_splits(
 ) -> tuple[PilotSplit, ...]:
     """Return one split of rows in random order, of which only the first are used, or the folds of the pilot.
 
-    At most `most` rows are fitted; the held-out ones are the same for any number. No split separates a group, unless
-    all rows are of one.
+    At most `most` rows are fitted. No split separates a group, unless all rows are of one.
     """
-    together = order if groups is None or len(np.unique(groups[order])) < 2 else groups[order]
+    together = order
+    if groups is not None and len(np.unique(groups[order])) > 1:
+        together = groups[order]
     if pilot.held_out:
         outside = in_first_groups(together, pilot.held_out)
         fitted = order[~outside][: most or pilot.most_fitted]

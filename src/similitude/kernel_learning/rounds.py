@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from similitude.kernel_learning.trials import (
     ISOTROPIC,
     Fit,
     MetricCandidate,
-    Setting,
     Steps,
 )
 from similitude.kernels import Laplace
@@ -31,19 +29,13 @@ CITY_BLOCK = Laplace(norm=1, squared_scale=False)
 """The kernel whose weights are the start where the gradients of a smoother kernel say nothing."""
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
+class Path(NamedTuple):
     """What the rounds of one kind of metric gave, the start first, and why there are no more."""
 
     name: str
     fits: list[Fit]
+    best: Fit  # the round with the smallest loss
     stopped: str
-
-    @property
-    def best(self) -> Fit:
-        """The round with the smallest loss."""
-        found: Fit = best(self.fits)
-        return found
 
 
 class LearnedPaths(NamedTuple):
@@ -73,7 +65,7 @@ def search_metric(
         paths.append(_metric_path(DIAGONAL, first, True, to_beat))
     if is_city_block(k):
         return _guarded_metric(first, paths)
-    if how == "full" or (how == "auto" and splits[0].width <= MOST_DIRECTIONS):
+    if how == "full" or (how == "auto" and splits[0].X.shape[1] <= MOST_DIRECTIONS):
         paths.append(_metric_path(FULL, first, False, to_beat))
     if how in ("auto", "diagonal"):
         least = min(path.best.loss for path in paths)
@@ -88,33 +80,34 @@ def search_metric(
 
 def isotropic(k: Any, splits: tuple[PilotSplit, ...]) -> Fit:
     """Return the kernel of standardized columns, all with the same weight, at its best setting."""
-    ones = np.ones(splits[0].width)
-    return MetricCandidate(k, splits, (ones,) * len(splits), ISOTROPIC).best(Setting())
+    ones = np.ones(splits[0].X.shape[1])
+    return MetricCandidate(k, splits, (ones,) * len(splits), ISOTROPIC).best((0, -2))
 
 
 def _metric_path(name: str, start: Fit, diagonal: bool, to_beat: float) -> Path:
     """Return the rounds of one kind of metric: by turns only widths and only penalties are tried."""
 
     def following(fit: Fit, i: int) -> Fit:
-        return next_round(fit, name, diagonal, ALONG_WIDTHS if i % 2 else ALONG_PENALTIES)
+        return next_round(fit, name, diagonal, (ALONG_PENALTIES, ALONG_WIDTHS)[i % 2])
 
     return learn_path(name, start, following, to_beat)
 
 
 def learn_path(name: str, start: Fit, following: Callable[[Fit, int], Fit], to_beat: float = np.inf) -> Path:
-    """Return rounds from a start on, until these gain little, get worse, or are enough; the best one is tuned further.
+    """Return rounds until these gain little, get worse, or are enough; the best one is tuned further.
 
-    A path whose loss stays far above `to_beat`, the loss of another similarity, ends after two rounds.
+    There are two if the loss stays far above `to_beat`, that of another similarity.
     """
     fits = [start]
     stopped = ""
     while not stopped:
         fits.append(following(fits[-1], len(fits)))
         stopped = why_stop([fit.loss for fit in fits], to_beat)
-    at = fits.index(best(fits))
-    if at:
-        fits[at] = fits[at].candidate.best(fits[at].setting)
-    return Path(name, fits, stopped)
+    found = best(fits)
+    if found is not start:
+        at = fits.index(found)
+        fits[at] = found.candidate.best(found.setting)
+    return Path(name, fits, best(fits), stopped)
 
 
 def why_stop(losses: list[float], to_beat: float) -> str:
@@ -129,7 +122,9 @@ def why_stop(losses: list[float], to_beat: float) -> str:
         return "two rounds gained less than 1%"
     if len(losses) == 3 and min(losses) > 1.5 * to_beat:
         return "another kernel is far better"
-    return "4 rounds are the most" if len(losses) > 4 else ""
+    if len(losses) > 4:
+        return "4 rounds are the most"
+    return ""
 
 
 def next_round(fit: Fit, name: str, diagonal: bool, moves: Steps | None = None) -> Fit:
@@ -151,12 +146,9 @@ def with_more_rows(fit: Fit, splits: tuple[PilotSplit, ...]) -> Fit:
 
 
 def clearly_better(before: Fit, after: Fit) -> tuple[bool, str]:
-    """Whether a fit beats another by one standard error, by two in folds, whose rows are few; and by how much.
-
-    Folds are few rows, and each metric is learned from fewer.
-    """
+    """Whether a fit beats another by one standard error, by two in folds, whose rows are few; and by how much."""
     mean, error = gain(before.losses, after.losses, ddof=1)
-    needed = 1.0 if len(before.candidate.splits) == 1 else 2.0
+    needed = min(2.0, len(before.candidate.splits))
     return mean > needed * error, f"gain {mean:.2g}, standard error {error:.2g}, needed {needed:g} of these"
 
 

@@ -5,57 +5,48 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from functools import cached_property
+from itertools import product
+from typing import Any
 
 import numpy as np
 
-from similitude.evaluation import HIGHEST_POWER, walk
+from similitude.evaluation import HIGHEST_POWER, Search, walk
 from similitude.kernel_learning.gradients import gradient_rows, gradients_at, is_city_block
 from similitude.kernel_learning.limits import MEDIAN_ROWS
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernels import Laplace, values_at_scales
 from similitude.linear import LOWEST_POWER, GramFactor, gram_precision
 
+Setting = tuple[float, float]
+"""A width and a penalty, as powers of 2 and 10."""
+
+PRECISIONS = {power: gram_precision(10.0**power) for power in np.arange(LOWEST_POWER, HIGHEST_POWER + 0.5, 0.5)}
+"""The precision of Gram matrices at each penalty that may be tried."""
+
+SETTINGS = frozenset(product(np.arange(-3, 7.5, 0.5), PRECISIONS))
+"""All settings that may be tried."""
+
 ALONG_PENALTIES = ((0, -1), (0, 1))
 ALONG_WIDTHS = ((-1, 0), (1, 0))
 HALF_STEPS = ((0, -0.5), (0, 0.5), (-0.5, 0), (0.5, 0))
 """Steps of a walk, as changes of width and penalty."""
 
-Steps = tuple[tuple[float, float], ...]
+Steps = Sequence[Setting]
 
 ISOTROPIC = "isotropic"
 
 
-class Setting(NamedTuple):
-    """A width and a penalty, as powers of 2 and 10."""
-
-    width: float = 0
-    penalty: float = -2
-
-    @property
-    def precision(self) -> type:
-        """The precision that the penalty leaves enough digits."""
-        return gram_precision(10.0**self.penalty)
-
-
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A candidate fitted at one setting: predictions for held-out rows, and the dual coefficients of each split.
-
-    `losses` are squared errors of held-out rows, relative to the variance of the targets.
-    """
+    """A candidate fitted at one setting; losses are squared errors relative to the variance of the targets."""
 
     candidate: Any
     setting: Setting
     predicted: np.ndarray
     losses: np.ndarray
+    loss: float  # their mean
     coefficients: list[np.ndarray]
-
-    @property
-    def loss(self) -> float:
-        """The mean loss."""
-        return float(self.losses.mean())
 
     @property
     def standard_error(self) -> float:
@@ -71,10 +62,10 @@ class Candidate:
 
     def __init__(self, splits: tuple[PilotSplit, ...]) -> None:
         self.splits = splits
-        self.fits: dict[Setting, Fit] = {}
-        self.targets = np.concatenate([split.held_out.Y for split in splits])
+        self.search = Search(self.fit, SETTINGS)
+        self.targets = np.concatenate([split.Y_held_out for split in splits])
 
-    def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
+    def grams(self, width: float, dtype: type) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the similarities of each split: of fitted rows, in a new array, and of held-out to fitted rows."""
         raise NotImplementedError
 
@@ -82,32 +73,22 @@ class Candidate:
         """Drop what only a walk needs."""
 
     def fit(self, setting: Setting) -> Fit:
-        """Return the fit at a setting, from memory if it was made before."""
-        if setting not in self.fits:
-            grams = self.grams(setting)
-            targets = [split.fitted.Y for split in self.splits]
-            coefficients = GramFactor.solve_each([K for K, _ in grams], 10.0**setting.penalty, targets)
-            parts = [C @ a for (_, C), a in zip(grams, coefficients, strict=True)]
-            predicted = np.concatenate(parts).astype(np.float64)
-            losses = ((predicted - self.targets) ** 2).sum(axis=1)
-            self.fits[setting] = Fit(self, setting, predicted, losses, coefficients)
-        return self.fits[setting]
+        """Return the fit at a setting."""
+        width, power = setting
+        grams = self.grams(width, PRECISIONS[power])
+        targets = [split.Y for split in self.splits]
+        coefficients = GramFactor.solve_each([K for K, _ in grams], 10.0**power, targets)
+        parts = [C @ a for (_, C), a in zip(grams, coefficients, strict=True)]
+        predicted = np.concatenate(parts).astype(np.float64)
+        losses = ((predicted - self.targets) ** 2).sum(axis=1)
+        return Fit(self, setting, predicted, losses, float(losses.mean()), coefficients)
 
     def best(self, start: Setting, moves: Steps | None = None) -> Fit:
         """Return the best fit on a walk from a start that goes on as long as the loss falls."""
-
-        def loss(at: Setting) -> float:
-            inside = -3 <= at.width <= 7 and LOWEST_POWER <= at.penalty <= HIGHEST_POWER
-            return self.fit(at).loss if inside else np.inf
-
-        steps = [partial(_moved, by) for by in (self.moves if moves is None else moves)]
-        found = self.fit(walk(loss, start, steps, self.tie))
+        at = walk(self.search.loss, start, self.moves if moves is None else moves, self.tie)
         self.forget()
+        found: Fit = self.search.tried[at]
         return found
-
-
-def _moved(by: tuple[float, float], at: Setting) -> Setting:
-    return Setting(at.width + by[0], at.penalty + by[1])
 
 
 class MetricCandidate(Candidate):
@@ -120,61 +101,51 @@ class MetricCandidate(Candidate):
         self.name = name
         self.k = k
         self.metrics = metrics
-        self._known: list[np.ndarray] = []  # distances, during a walk
-        self._values: Sequence[np.ndarray] = []  # of the kernel at the width and precision that were tried last
-        self._of_values: Any = None
+        self._latest: tuple[Any, Sequence[np.ndarray]] = (None, ())  # width and precision, and values of the kernel
 
     def forget(self) -> None:
         """Drop the distances and the values of the kernel."""
-        self._known = []
-        self._values = []
-        self._of_values = None
+        self.__dict__.pop("distances", None)
+        self._latest = None, ()
 
     @cached_property
     def mapped(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The rows that are fitted, and those that are held out, under the metric of their split."""
         pairs = zip(self.splits, self.metrics, strict=True)
-        return [(apply_metric(split.fitted.X, T), apply_metric(split.held_out.X, T)) for split, T in pairs]
+        return [(apply_metric(split.X, T), apply_metric(split.X_held_out, T)) for split, T in pairs]
 
-    def _distances(self) -> list[np.ndarray]:
-        """Return the distances of each split's rows, first those that are fitted, to those that are fitted."""
-        if not self._known:
-            self._known = [self.k.distances(np.concatenate([A, B]), A) for A, B in self.mapped]
-        return self._known
+    @cached_property
+    def distances(self) -> list[np.ndarray]:
+        """The distances of each split's rows, first those that are fitted, to those that are fitted."""
+        return [self.k.distances(np.concatenate([A, B]), A) for A, B in self.mapped]
 
     @cached_property
     def medians(self) -> list[float]:
         """The median distance of the rows of each split."""
-        return [median_distance(self.k, D) for D in self._distances()]
+        return [median_distance(self.k, D) for D in self.distances]
 
-    def scales(self, setting: Setting) -> list[float]:
+    def scales(self, width: float) -> list[float]:
         """Return the kernel's scale in each split."""
-        return [scale_of(self.k, 2.0**setting.width * median) for median in self.medians]
+        return [scale_of(self.k, 2.0**width * median) for median in self.medians]
 
-    def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the similarities at a scale, in single precision if the penalty allows it."""
-        wanted = setting.width, setting.precision
-        values = self._values
-        if self._of_values != wanted:
-            distances: list[np.ndarray] = [D.astype(wanted[1]) for D in self._distances()]
-            values = values_at_scales(self.k, self.scales(setting), distances)
+    def grams(self, width: float, dtype: type) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the similarities at a scale."""
+        known, values = self._latest
+        if known != (width, dtype):
+            values = values_at_scales(self.k, self.scales(width), [D.astype(dtype) for D in self.distances])
         if len(self.splits) == 1:  # of many rows: a copy would take as long
             return [(K[: K.shape[1]], K[K.shape[1] :]) for K in values]
-        self._values = values
-        self._of_values = wanted
+        self._latest = (width, dtype), values
         return [(K[: K.shape[1]].copy(), K[K.shape[1] :]) for K in values]
 
     def squared_gradients(self, fit: Fit, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the average outer product of each split's gradients, or its diagonal, and squares per row and column.
-
-        Gradients are those in standardized columns at the held-out rows, whose targets are not used.
-        """
-        dtype = fit.setting.precision
+        """Return the average outer product of each split's gradients, or its diagonal, and all squares."""
+        dtype = fit.coefficients[0].dtype
         pairs: list[tuple[np.ndarray, np.ndarray]] = [
             (B[: gradient_rows(self.k, len(B), *A.shape)].astype(dtype, copy=False), A.astype(dtype, copy=False))
             for A, B in self.mapped
         ]
-        gradients = gradients_at(self.k, self.scales(fit.setting), pairs, fit.coefficients)
+        gradients = gradients_at(self.k, self.scales(fit.setting[0]), pairs, fit.coefficients)
         outer = []
         squares = []
         for T, G in zip(self.metrics, gradients, strict=True):
@@ -211,7 +182,9 @@ def median_distance(k: Any, D: np.ndarray) -> float:
     """Return the median of the first of given distances, or the mean positive one if that is zero."""
     n = min(D.shape[1], MEDIAN_ROWS)
     distances = D[:n, :n][~np.tri(n, dtype=bool)]
-    median = float(np.median(distances if is_city_block(k) else np.sqrt(distances)))
-    if median > 0:
-        return median
-    return float(distances[distances > 0].mean() if (distances > 0).any() else 1.0)
+    median = float(np.median(distances))
+    if not is_city_block(k):
+        median = float(np.median(np.sqrt(distances)))
+    if median > 0 or not distances.any():
+        return median or 1.0
+    return float(distances[distances > 0].mean())

@@ -9,6 +9,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from similitude.compute import take
 from similitude.kernel_learning.limits import MOST_ENTRIES, MOST_WEIGHTS
@@ -24,10 +25,9 @@ EQUAL = "equal weights"
 
 @dataclass(frozen=True, eq=False)
 class FeatureProblem:
-    r"""A kernel of explicit features :math:`\phi_u` with weights :math:`w_u`: a dot product, a cosine or Jaccard's.
+    """A kernel of explicit features with weights: a dot product, a cosine or Jaccard's.
 
-    The weights of k are None or "idf". `objects` are the pilot rows, `table` has their features without weights, and
-    `whole` returns the kernel of the user's objects, given k with other weights.
+    `table` has the features of the pilot rows, and `whole` returns the kernel of the user's objects for another k.
     """
 
     k: Any
@@ -64,11 +64,11 @@ class FeatureProblem:
 
     def grams(self, w: np.ndarray, fitted: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the kernel of fitted rows, and that of held-out and fitted rows."""
-        A, B = (_scaled(self.table.rows[rows], np.sqrt(w)) for rows in (fitted, held_out))
+        A, B = (self.table.rows[rows].multiply(np.sqrt(w)).tocsr() for rows in (fitted, held_out))
         K = Linear().block(A, A)
         C = Linear().block(B, A)
         a = K.diagonal().copy()
-        b = _squares(B)
+        b = np.asarray(B.multiply(B).sum(axis=1)).ravel()
         if isinstance(self.k, Jaccard):
             return _shares(K, a, a), _shares(C, b, a)
         if self.cosine:
@@ -105,7 +105,7 @@ class FeatureProblem:
         total = np.zeros(self.width)
         for start in range(0, G.shape[0], 64):
             some = G[start : start + 64]
-            shared = (_scaled(some, w) @ F.T).toarray()
+            shared = (some.multiply(w).tocsr() @ F.T).toarray()
             union = np.maximum(b[start : start + 64, None] + a - shared, np.finfo(float).tiny)
             for column in coefficients.T:
                 slopes = column / union**2
@@ -122,12 +122,11 @@ class FeatureProblem:
         if isinstance(self.k, Jaccard):
             return [self._jaccard_contributions(w, F, G, column) for column in coefficients.T]
         if self.cosine:
-            F = _scaled_rows(F, _inverse_roots(F.power(2) @ w))
-            G = _scaled_rows(G, _inverse_roots(G.power(2) @ w))
-        return [_scaled(G, w * (F.T @ column)) for column in coefficients.T]
+            F, G = (one.multiply(_inverse_roots(one.power(2) @ w)[:, None]).tocsr() for one in (F, G))
+        return [G.multiply(w * (F.T @ column)).tocsr() for column in coefficients.T]
 
     def _jaccard_contributions(self, w: np.ndarray, F: Any, G: Any, column: np.ndarray) -> Any:
-        shared = (_scaled(G, w) @ F.T).toarray()
+        shared = (G.multiply(w).tocsr() @ F.T).toarray()
         union = (G @ w)[:, None] + F @ w - shared
         slopes = column / np.where(union > 0, union, 1.0)
         owners = np.repeat(np.arange(G.shape[0]), np.diff(G.indptr))
@@ -138,19 +137,16 @@ class FeatureProblem:
             made.data[mine] = w[G.indices[mine]] * (T[G.indices[mine]] @ slopes[i])
         return made
 
-    def bounded(self, w: np.ndarray) -> np.ndarray:
-        """Return the weights without those of features that count least, where there are very many."""
-        if len(w) <= MOST_WEIGHTS:
-            return w
-        counted = w * np.bincount(self.table.rows.indices, self.table.rows.data**2, minlength=len(w))
-        kept = np.argpartition(counted, -MOST_WEIGHTS)[-MOST_WEIGHTS:]
-        found = np.zeros(len(w))
-        found[kept] = w[kept]
-        return found
-
     def unit(self, w: np.ndarray) -> np.ndarray:
-        """Return the weights such that the mean of K(x, x), before it is normalized, is that of equal weights."""
+        """Return weights such that the mean of K(x, x), before it is normalized, is that of equal weights.
+
+        Where there are very many, features that count least have none.
+        """
         each = np.bincount(self.table.rows.indices, self.table.rows.data**2, minlength=len(w))
+        if len(w) > MOST_WEIGHTS:
+            least = np.argpartition(w * each, -MOST_WEIGHTS)[:-MOST_WEIGHTS]
+            w = w.copy()
+            w[least] = 0.0
         total = float(w @ each)
         return w * (each.sum() / total) if total > 0 else w
 
@@ -171,33 +167,14 @@ class FeatureProblem:
         return self.k.feature_names(self.objects, [self.table.keys[i] for i in which.tolist()])
 
 
-def _scaled(A: Any, scales: np.ndarray) -> Any:
-    """Return sparse rows with their columns multiplied."""
-    made = A.copy()
-    made.data = made.data * scales[made.indices]
-    return made
-
-
-def _scaled_rows(A: Any, scales: np.ndarray) -> Any:
-    """Return sparse rows multiplied by numbers."""
-    made = A.copy()
-    made.data = made.data * np.repeat(scales, np.diff(A.indptr))
-    return made
-
-
-def _squares(A: Any) -> np.ndarray:
-    owners = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    return np.bincount(owners, A.data**2, minlength=A.shape[0])
-
-
 def _inverse_roots(squares: np.ndarray) -> np.ndarray:
-    return np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
+    return np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
 
 
 def _shares(shared: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return shared / union, 1 for two empty sets."""
     union = a[:, None] + b - shared
-    return np.where(union > 0, shared / np.where(union > 0, union, 1.0), 1.0)
+    return np.divide(shared, union, out=np.ones_like(union), where=union > 0)
 
 
 OWN_WEIGHTS = "the weights as given"
@@ -207,9 +184,8 @@ OWN_WEIGHTS = "the weights as given"
 class PartProblem:
     r"""A similarity :math:`\sum_k w_k K_k`; Gower's is divided by the weights of the columns that both rows have.
 
-    `values`, of shape (parts, n, n), are the similarities of the pilot rows under each part: terms of a sum divided by
-    their mean K(x, x), and 0 where a value of Gower's is missing. `known` is where none is missing, or None. `own` are
-    the weights as given, and `whole` returns the similarity with other weights.
+    `values`, of shape (parts, n, n), are those of the pilot rows, terms of a sum divided by their mean K(x, x); `known`
+    is where no value of Gower's is missing.
     """
 
     values: np.ndarray
@@ -239,14 +215,13 @@ class PartProblem:
         """Return the weights to begin with."""
         return {OWN_WEIGHTS: self.own}
 
-    def _sum(self, w: np.ndarray, down: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    def _sum(self, w: np.ndarray, down: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the similarities of some rows, and what they were divided by."""
-        K = _added(w, self.values, down, right)
-        if self.known is None:
-            return K, None
-        total = _added(w, self.known, down, right)
-        total[total == 0] = 1.0
-        return K / total, total
+        total = np.ones((1, 1))
+        if self.known is not None:
+            total = _added(w, self.known, down, right)
+            total[total == 0] = 1.0
+        return _added(w, self.values, down, right) / total, total
 
     def grams(self, w: np.ndarray, fitted: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the similarities of fitted rows, and those of held-out and fitted rows."""
@@ -260,23 +235,19 @@ class PartProblem:
         found = []
         for part in self.values:
             K = part[np.ix_(fitted, fitted)].astype(float)
-            found.append(float(np.einsum("io,io->", coefficients, (K if total is None else K / total) @ coefficients)))
+            found.append(float(np.einsum("io,io->", coefficients, (K / total) @ coefficients)))
         return w**2 * np.maximum(found, 0.0)
 
     def contributions(
         self, w: np.ndarray, fitted: np.ndarray, held_out: np.ndarray, coefficients: np.ndarray
     ) -> list[Any]:
-        """Return for each output what the parts add to the predictions for held-out rows."""
+        """Return for each output a sparse matrix of what the parts add to the predictions for held-out rows."""
         _, total = self._sum(w, held_out, fitted)
         made = np.empty((coefficients.shape[1], len(held_out), self.width))
         for k, part in enumerate(self.values):
             K = part[np.ix_(held_out, fitted)].astype(float)
-            made[:, :, k] = w[k] * ((K if total is None else K / total) @ coefficients).T
-        return list(made)
-
-    def bounded(self, w: np.ndarray) -> np.ndarray:
-        """Return the weights."""
-        return w
+            made[:, :, k] = w[k] * ((K / total) @ coefficients).T
+        return list(map(csr_array, made))
 
     def unit(self, w: np.ndarray) -> np.ndarray:
         """Return the weights with the sum of those given."""
@@ -309,42 +280,32 @@ def affordable_rows(n_parts: int) -> int:
     return int((MOST_ENTRIES / n_parts) ** 0.5)
 
 
-def gower_problem(k: Gower, X: Any, order: np.ndarray) -> PartProblem:
-    """Return the columns of Gower's coefficient as parts."""
+def columns_problem(k: Gower | Columns, X: Any, order: np.ndarray) -> PartProblem:
+    """Return the columns of Gower's coefficient, or the similarities of columns, as parts."""
+    if isinstance(k, Columns) and k.how not in ("mean", "sum"):
+        raise ValueError(f"weights are those of a mean or a sum, not of how={k.how!r}")
     k = k.resolve(X)
-    names = list(k.ranges or {})
-    objects = take(X, order[: affordable_rows(len(names))])
-    alone = [k.with_params(ranges={name: given}, weights=None) for name, given in (k.ranges or {}).items()]
-    grams = [(one.encode(objects), one) for one in alone]
-    values = np.stack([one.block(A, A) for A, one in grams]).astype(np.float32)
-    missing = [np.isnan(numbers).any(axis=1) | (keys == 0).any(axis=1) for (numbers, keys), _ in grams]
     known = None
-    if any(gone.any() for gone in missing):
-        known = np.stack([(~gone[:, None] & ~gone).astype(np.float32) for gone in missing])
-        values *= known
+    if isinstance(k, Gower):
+        names = list(k.ranges or {})
+        objects = take(X, order[: affordable_rows(len(names))])
+        alone = [k.with_params(ranges={name: given}, weights=None) for name, given in (k.ranges or {}).items()]
+        encoded = [one.encode(objects) for one in alone]
+        values = np.stack([one.block(A, A) for A, one in zip(encoded, alone, strict=True)]).astype(np.float32)
+        missing = [np.isnan(numbers).any(axis=1) | (keys == 0).any(axis=1) for numbers, keys in encoded]
+        if np.any(missing):
+            known = np.stack([(~gone[:, None] & ~gone).astype(np.float32) for gone in missing])
+            values *= known
+    else:
+        names = list(k.columns)
+        A = k.encode(take(X, order[: affordable_rows(len(names))]))
+        values = np.stack([part.block(a, a) for part, a in zip(k.parts(), A, strict=True)]).astype(np.float32)
     own = np.array([float((k.weights or {}).get(name, 1.0)) for name in names])
 
     def whole(w: np.ndarray) -> Similarity:
         return k.with_params(weights=dict(zip(names, _rounded(w), strict=True)))
 
     return PartProblem(values, known, list(map(str, names)), own, k, whole, "columns")
-
-
-def columns_problem(k: Columns, X: Any, order: np.ndarray) -> PartProblem:
-    """Return the similarities of columns as parts of their sum or mean."""
-    k.check_params()
-    if k.how not in ("mean", "sum"):
-        raise ValueError(f"weights are those of a mean or a sum, not of how={k.how!r}")
-    k = k.resolve(X)
-    names = list(k.columns)
-    A = k.encode(take(X, order[: affordable_rows(len(names))]))
-    values = np.stack([part.block(a, a) for part, a in zip(k.parts(), A, strict=True)]).astype(np.float32)
-    own = np.array([float((k.weights or {}).get(name, 1.0)) for name in names])
-
-    def whole(w: np.ndarray) -> Similarity:
-        return k.with_params(weights=dict(zip(names, _rounded(w), strict=True)))
-
-    return PartProblem(values, None, list(map(str, names)), own, k, whole, "columns")
 
 
 def sum_problem(terms: Sequence[tuple[float, Similarity]], X: Any, order: np.ndarray, random_state: Any) -> PartProblem:

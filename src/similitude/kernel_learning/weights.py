@@ -18,7 +18,6 @@ from similitude.kernel_learning.weight_problems import (
     FeatureProblem,
     PartProblem,
     columns_problem,
-    gower_problem,
     sum_problem,
     terms_of,
 )
@@ -46,9 +45,9 @@ class WeightCandidate(Candidate):
             found.append((K / size, C / size, size))
         return found
 
-    def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the similarities, those of fitted rows in single precision if the penalty allows it."""
-        return [(K.astype(setting.precision), C) for K, C, _ in self.normalized]
+    def grams(self, width: float, dtype: type) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the similarities, those of fitted rows in a precision; they have no width."""
+        return [(K.astype(dtype), C) for K, C, _ in self.normalized]
 
     def models(self, fit: Fit) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]]:
         """Yield the weights, the rows and the dual coefficients of each split."""
@@ -63,12 +62,12 @@ class WeightCandidate(Candidate):
             predicted = fit.predicted[begin : begin + len(held_out)]
             begin += len(held_out)
             squares = self.problem.squares(w, fitted, held_out, a, predicted)
-            found.append(self.problem.unit(self.problem.bounded(np.sqrt(squares))) if squares.any() else w)
+            found.append(self.problem.unit(np.sqrt(squares)) if squares.any() else w)
         return WeightCandidate(self.problem, self.splits, tuple(found)).best(fit.setting)
 
     def mean_weights(self) -> np.ndarray:
         """Return the mean of the splits' weights."""
-        return np.asarray(self.problem.unit(self.problem.bounded(np.mean(self.weights, axis=0))))
+        return np.asarray(self.problem.unit(np.mean(self.weights, axis=0)))
 
 
 def has_weights(k: Similarity) -> bool:
@@ -100,9 +99,7 @@ def check_weighable(k: Similarity) -> None:
 
 def weight_problem(k: Similarity, X: Any, order: np.ndarray, random_state: Any) -> FeatureProblem | PartProblem:
     """Return the problem of learning the weights of a similarity on the rows of X in this order."""
-    if isinstance(k, Gower):
-        return gower_problem(k, X, order)
-    if isinstance(k, Columns):
+    if isinstance(k, (Gower, Columns)):
         return columns_problem(k, X, order)
     if isinstance(k, (Sum, Scaled)):
         return sum_problem(terms_of(k), X, order, random_state)
@@ -121,14 +118,11 @@ def _unwrapped(k: Similarity, X: Any) -> tuple[Similarity, Any, Callable[[Simila
 
 
 def search_weights(problem: Any, splits: tuple[PilotSplit, ...]) -> LearnedPaths:
-    """Learn weights from each start, and keep the best only if it clearly beats the kernel as it was given.
-
-    The name of the search is that of a start if its weights were chosen, and empty if they were learned.
-    """
+    """Learn weights from each start, and keep the best only if it clearly beats the kernel, under its name."""
     starts = [problem.starts(_places(split)[0]) for split in splits]
     names = list(starts[0])
     paths: list[Path] = []
-    setting = Setting(0, -1)
+    setting: Setting = (0, -1)
     for name in names:
         candidate = WeightCandidate(problem, splits, tuple(one[name] for one in starts))
         start = candidate.best(setting)
@@ -150,7 +144,7 @@ def _won(path: Path) -> str:
 
 def _places(split: PilotSplit) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions of the fitted and of the held-out rows."""
-    return split.fitted.X[:, 0], split.held_out.X[:, 0]
+    return split.X[:, 0], split.X_held_out[:, 0]
 
 
 def importance_of(fit: Fit) -> GradientImportance:
@@ -164,22 +158,23 @@ def importance_of(fit: Fit) -> GradientImportance:
     return GradientImportance.of(problem.names(top), squares, totals, problem.kind)
 
 
+def _means(A: Any) -> np.ndarray:
+    """Return the mean of each column of a sparse matrix."""
+    return np.asarray(A.mean(axis=0)).ravel()
+
+
 def _variances(A: Any) -> np.ndarray:
-    """Return the variance of each column of a sparse or dense matrix."""
-    squared = A.multiply(A) if hasattr(A, "multiply") else A * A
-    return np.maximum(np.asarray(squared.mean(axis=0)).ravel() - np.asarray(A.mean(axis=0)).ravel() ** 2, 0.0)
+    """Return the variance of each column."""
+    return np.maximum(_means(A.multiply(A)) - _means(A) ** 2, 0.0)
 
 
 def _centered_squares(A: Any, columns: np.ndarray) -> np.ndarray:
     """Return the squared differences to the mean of some columns."""
-    some = A[:, columns]
-    if hasattr(some, "toarray"):
-        some = some.toarray()
+    some = A[:, columns].toarray()
     return np.asarray((some - some.mean(axis=0)) ** 2)
 
 
 def _total_squares(A: Any) -> np.ndarray:
     """Return the sum of the squared differences of all columns to their means, for each row."""
-    means = np.asarray(A.mean(axis=0)).ravel()
-    squared = A.multiply(A) if hasattr(A, "multiply") else A * A
-    return np.asarray(squared.sum(axis=1)).ravel() - 2 * (A @ means) + float(means @ means)
+    means = _means(A)
+    return np.asarray(A.multiply(A).sum(axis=1)).ravel() - 2 * (A @ means) + float(means @ means)

@@ -22,16 +22,7 @@ from similitude.kernels.graphs import (
 from similitude.kernels.samples import MeanOf
 from similitude.kernels.series import DTW, ERP, MSM, TWE, Convolutions, Derivative, GlobalAlignment, Signature, SoftDTW
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
-from similitude.kernels.strings import (
-    Aligned,
-    Edit,
-    Gapped,
-    LocalAlignment,
-    Mismatch,
-    Spectrum,
-    Subsequence,
-    Words,
-)
+from similitude.kernels.strings import Aligned, Edit, Gapped, LocalAlignment, Mismatch, Spectrum, Subsequence, Words
 from similitude.kernels.tables import Columns, Equal, Gower, Ordinal, OrMissing, Tabular
 from similitude.kernels.vectors import (
     Cosine,

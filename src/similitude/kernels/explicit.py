@@ -122,8 +122,8 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     D, size = _checked_size(kernel, leaves, degree)
     step = max(16, 2**22 * n // max(1, size))  # rows of a strip: 4 MiB fit into the cache
     cuts = [slice(start, start + step) for start in range(0, n, step)]
-    strips = ([_Map(A.shape[1], partial(rows, A, cut)) for A in leaves] for cut in cuts)
-    built = (_map_of(kernel, iter(strip), degree).build() for strip in strips)
+    strips = ((_Map(A.shape[1], partial(rows, A, cut)) for A in leaves) for cut in cuts)
+    built = (_map_of(kernel, strip, degree).build() for strip in strips)
     if any(map(is_sparse, leaves)):
         found = _stacked(list(built), axis=0)
         if max(*found.shape, found.nnz) < 2**31:  # many learners take no other indices
@@ -262,7 +262,7 @@ def _sparse_monomials(A: Any, k: int, series: bool, start: np.ndarray) -> Any:
     """Return the monomials of sparse rows: those of the stored entries, in their columns among all monomials."""
     counts = np.diff(A.indptr)
     d = A.shape[1]
-    degrees = range(k + 1) if series else range(k, k + 1)
+    degrees = range(k * (not series), k + 1)
     width = sum(_number_of_monomials(d, j) for j in degrees)
     values = [A.data[:0]]
     places = [np.zeros(0, np.int64)]
@@ -292,10 +292,7 @@ def _number_of_monomials(d: Any, j: int) -> Any:
 
 
 def _places(indices: np.ndarray, j: int, d: int) -> np.ndarray:
-    """Return the column of each monomial of degree j of the stored variables among all those of d variables.
-
-    Before x_a x_b … are those with a smaller first factor, then those with the same first and a smaller second, ….
-    """
+    """Return the column of each monomial of degree j of the stored variables among all those of d variables."""
     combinations = list(combinations_with_replacement(range(indices.shape[1]), j))
     factors = np.array(combinations, int).reshape(len(combinations), j)
     places = np.zeros((len(indices), len(factors)), np.int64)
@@ -308,7 +305,6 @@ def _places(indices: np.ndarray, j: int, d: int) -> np.ndarray:
 
 
 def _outer(A: Any, B: Any) -> Any:
-    """Return the products of every entry of a row of A and every entry of that row of B."""
     shape = A.shape[0], A.shape[1] * B.shape[1]
     if not is_sparse(A) and not is_sparse(B):
         return (A[:, :, None] * B[:, None, :]).reshape(shape)

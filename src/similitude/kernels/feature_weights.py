@@ -15,9 +15,6 @@ from similitude.support import brief, check_nonnegative
 
 IDF = "idf"
 
-SCALED = "a weight w >= 0 multiplies one feature by sqrt(w), which leaves a dot product of explicit features"
-"""The proof of a kernel with weights, given that of the kernel without."""
-
 
 class FeatureTable(NamedTuple):
     """The explicit features of some objects without weights: a sparse row per object, and the key of each column."""
@@ -54,14 +51,15 @@ class WeightedFeatures(Similarity):
             return
         if not isinstance(given, Mapping):
             raise TypeError(f"weights must be a dict from features to numbers >= 0, or 'idf', got {brief(given)}")
-        remembered(self, self._checked_weights, "checked", type(self), self._key_params())
+
+        def check() -> None:
+            for key, weight in given.items():
+                self.check_key(key)
+                check_nonnegative(f"the weight of {brief(key)}", weight)
+
+        remembered(self, check, "checked", type(self), self._key_params())
         if self.default_weight == 0 and not any(given.values()):
             raise ValueError("every feature has weight 0: one at least must count")
-
-    def _checked_weights(self) -> None:
-        for key, weight in self.weights.items():  # type: ignore[union-attr]
-            self.check_key(key)
-            check_nonnegative(f"the weight of {brief(key)}", weight)
 
     def _key_params(self) -> tuple[Any, ...]:
         return ()
@@ -74,9 +72,9 @@ class WeightedFeatures(Similarity):
         """Replace the weights "idf" by those of X, without rows of weight 0."""
         if not isinstance(self.weights, str):
             return super().resolve(X, random_state, sample_weight)
-        table = self.feature_table(counted(X, sample_weight))
-        values, default = idf_weights(table.rows)
-        k = self.with_params(weights=dict(zip(table.keys, values.tolist(), strict=True)), default_weight=default)
+        rows, keys = self.feature_table(counted(X, sample_weight))
+        values, default = idf_weights(rows)
+        k = self.with_params(weights=dict(zip(keys, values.tolist(), strict=True)), default_weight=default)
         remembered(k, dict, "checked", type(k), k._key_params())  # valid: computed here
         return k
 
@@ -98,7 +96,8 @@ def counted(X: Any, sample_weight: Any) -> Any:
 
 def proof_with_weights(reason: str) -> Any:
     """Return the property `reason` of a kernel that is proven by this text, and by a further step with weights."""
-    return stated("weights", reason, lambda k, text: f"{text}; {SCALED}")
+    scaled = "a weight w >= 0 multiplies one feature by sqrt(w), which leaves a dot product of explicit features"
+    return stated("weights", reason, lambda k, text: f"{text}; {scaled}")
 
 
 def idf_weights(rows: Any) -> tuple[np.ndarray, float]:
@@ -127,13 +126,15 @@ def remembered(k: WeightedFeatures, make: Any, *more: Any) -> Any:
 
 def roots_of_weights(k: WeightedFeatures, keys: np.ndarray, known: Callable[[], np.ndarray], *more: Any) -> np.ndarray:
     """Return the root of the weight of each key; `known` returns the keys that the weights name, in their order."""
-    numbers, roots = remembered(k, lambda: _sorted_roots(known(), k.weights), "roots", *more)
+
+    def sorted_roots() -> tuple[np.ndarray, np.ndarray]:
+        weights: Any = k.weights
+        numbers = known()
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], np.sqrt(np.fromiter(weights.values(), float, len(weights)))[order]
+
+    numbers, roots = remembered(k, sorted_roots, "roots", *more)
     places, found = places_of(numbers, keys)
     found_roots: np.ndarray = np.full(len(keys), float(k.default_weight) ** 0.5)
     found_roots[found] = roots[places[found]]
     return found_roots
-
-
-def _sorted_roots(keys: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-    order = np.argsort(keys, kind="stable")
-    return keys[order], np.sqrt(np.fromiter(weights.values(), float, len(weights)))[order]

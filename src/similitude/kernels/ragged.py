@@ -9,20 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import keys, loops, mixed, mixed_entries
+from similitude.compute import keys, loops, mixed, mixed_entries, rows
 from similitude.support import digest
-
-PLAIN = frozenset({str, int, float, bool, bytes})
-"""Types whose values are hashed once for all equal values."""
 
 
 def item_keys(items: Iterable[Any]) -> np.ndarray:
     """Return a 64-bit digest per item, never 0; two of N different items have the same one below N^2 / 2^65."""
     items = list(items)
-    plain = set(map(type, items)) <= PLAIN
-    known = {item: _key(item) for item in (set(items) if plain else {item for item in items if type(item) in PLAIN})}
-    keys = map(known.__getitem__, items) if plain else (known[x] if type(x) in PLAIN else _key(x) for x in items)
-    return np.fromiter(keys, np.uint64, len(items))
+    if set(map(type, items)) <= {str, int, float, bool, bytes}:  # then equal items are hashed once
+        known = {item: _key(item) for item in set(items)}
+        return np.fromiter(map(known.__getitem__, items), np.uint64, len(items))
+    return np.fromiter(map(_key, items), np.uint64, len(items))
 
 
 def _key(item: Any) -> int:
@@ -56,10 +53,10 @@ def ragged_rows(starts: np.ndarray, which: Any) -> tuple[np.ndarray, Any]:
 
 def places_of(known: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the place of each key among known keys, which are increasing, and whether it is one of them."""
-    places = np.minimum(np.searchsorted(known, keys), max(0, len(known) - 1))
-    if not len(known):
-        return places, np.zeros(len(keys), bool)
-    return places, known[places] == keys
+    places = np.searchsorted(known, keys)
+    found = places < len(known)
+    found[found] = known[places[found]] == keys[found]
+    return places, found
 
 
 def listed(values: Any) -> list[Any]:
@@ -72,6 +69,7 @@ class Ragged:
 
     of_entries: ClassVar[tuple[str, ...]] = ()
     of_rows: ClassVar[tuple[str, ...]] = ()
+    described_by: ClassVar[tuple[str, ...]] = ()  # arrays of entries that say all about the rows
 
     def __init__(self, starts: np.ndarray, *arrays: Any) -> None:
         self.starts = starts
@@ -92,7 +90,7 @@ class Ragged:
         for names, some in ((self.of_entries, entries), (self.of_rows, which)):
             for name in names:
                 values = getattr(self, name)
-                setattr(found, name, None if values is None else values[some])
+                setattr(found, name, None if values is None else rows(values, some))
         return found
 
     def only(self, kept: np.ndarray) -> Any:
@@ -109,36 +107,29 @@ class Ragged:
         """The row of each entry."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def entries(self) -> tuple[np.ndarray, ...]:
-        """Return arrays of entries that say all about the rows; none if they do not."""
-        return ()
+    @property
+    def places(self) -> np.ndarray:
+        """The place of each entry in its row."""
+        return np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], self.lengths)
 
     def fingerprints(self) -> np.ndarray:
         """Return a 64-bit number per row, equal for equal rows: a sum over entries and their places in the row."""
-        entries = self.entries()
-        if not entries:
+        if not self.described_by:
             return keys(self)
-        found = np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], self.lengths)
-        found = found.astype(np.uint64)
-        for one in entries:
-            found = mixed(found + mixed_entries(one))
+        found = self.places.astype(np.uint64)
+        for name in self.described_by:
+            found = mixed(found + mixed_entries(getattr(self, name)))
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(found, dtype=np.uint64)])
         return mixed(np.diff(sums[self.starts]) + self.lengths.astype(np.uint64))
 
 
 class Histograms(Ragged):
-    """Sparse histograms: histogram g has the increasing ``keys[starts[g]:starts[g + 1]]``, with their ``counts``.
-
-    Keys are digests, equal in all processes and batches, so that histograms from different batches can be compared.
-    """
+    """Sparse histograms with counts of increasing keys: digests, equal in all processes and batches."""
 
     of_entries = ("keys", "counts")
+    described_by = ("keys", "counts")
     keys: np.ndarray
     counts: np.ndarray
-
-    def entries(self) -> tuple[np.ndarray, ...]:
-        """Return keys and counts."""
-        return self.keys, self.counts
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -96,9 +96,8 @@ def _elements(samples: Any) -> tuple[Any, np.ndarray]:
     listed = as_objects(samples)
     for i, sample in enumerate(listed):
         if isinstance(sample, (str, bytes, dict, set)) or not hasattr(sample, "__len__"):
-            raise TypeError(
-                f"MeanOf compares samples, each an array or a list of objects; sample {i} is {brief(sample)}"
-            )
+            expected = "MeanOf compares samples, each an array or a list of objects"
+            raise TypeError(f"{expected}; sample {i} is {brief(sample)}")
         if count(sample) == 0:
             raise ValueError(f"sample {i} is empty: it has no mean, so every sample needs at least one element")
     starts = starts_of([count(sample) for sample in listed])

@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.compute import Encoding, loops, rows
 from similitude.kernels.ragged import Ragged, places_of, starts_of
-from similitude.similarity import Bounds, Candidates
+from similitude.similarity import Bounds, Candidates, Similarity
 
 SIGNATURE_BITS = 256
 """Bits that stand for the items of a set; frequent items have one of their own."""
@@ -40,10 +40,9 @@ class SetBounds(Bounds):
     def sketch(self, A: Encoding) -> Any:
         """Return the bits as words, the sizes, and the numbers of items beyond the bits."""
         sets = self.items(A)
-        keys = sets.keys
         sizes = sets.lengths
-        places, known = places_of(self.keys, keys)
-        bits = (keys % np.uint64(SIGNATURE_BITS)).astype(np.int64)
+        places, known = places_of(self.keys, sets.keys)
+        bits = (sets.keys % np.uint64(SIGNATURE_BITS)).astype(np.int64)
         bits[known] = self.bits[places[known]]
         signs = np.zeros((len(sizes), SIGNATURE_BITS), bool)
         signs[sets.owners, bits] = True
@@ -87,14 +86,19 @@ class SetBounds(Bounds):
         i, j, upper = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return i, j, upper
 
-
-def shared_counts(A: Items, B: Items) -> np.ndarray:
-    """Return how many items each set of A has in common with that of B."""
-    pair = np.concatenate([A.owners, B.owners])
-    key = np.concatenate([A.keys, B.keys])
-    order = np.lexsort((key, pair))
-    twice = (pair[order][1:] == pair[order][:-1]) & (key[order][1:] == key[order][:-1])
-    return np.bincount(pair[order][1:][twice], minlength=len(A))
+    def values(
+        self, k: Similarity, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, floors: np.ndarray
+    ) -> np.ndarray:
+        """Return the shares of common items, each pair by itself."""
+        first = self.items(A)[i]
+        second = self.items(B)[j]
+        pair = np.concatenate([first.owners, second.owners])
+        key = np.concatenate([first.keys, second.keys])
+        order = np.lexsort((key, pair))
+        twice = (pair[order][1:] == pair[order][:-1]) & (key[order][1:] == key[order][:-1])
+        common = np.bincount(pair[order][1:][twice], minlength=len(i))
+        total = first.lengths + second.lengths - common
+        return np.where(total > 0, common / np.where(total > 0, total, 1), 1.0)
 
 
 def as_counted(sizes: np.ndarray, keys: np.ndarray) -> Items:

@@ -30,8 +30,6 @@ from similitude.landmarks.guarantees import (
     Ask,
     Promise,
     at_most,
-    class_gap,
-    class_margin,
     fixed_beforehand,
     guarantee_of_fit,
     independent_landmarks,
@@ -41,18 +39,13 @@ from similitude.landmarks.guarantees import (
 )
 from similitude.landmarks.pivots import draw
 from similitude.landmarks.projection import (
-    DOUBLE,
-    EXAMINED,
     PROJECTION,
     SIMILARITIES,
-    SINGLE,
     Factor,
     Representation,
-    choose_representation,
     factor_of_landmarks,
     factorize,
     n_leading,
-    not_projected,
     rounding_of,
     solve_rows,
     solver,

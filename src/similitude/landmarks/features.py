@@ -105,7 +105,7 @@ class LandmarkFeatures:
     @property
     def n_similarities(self) -> int:
         """The number of similarities of an object."""
-        return len(self.landmarks) * (2 if self.side == "both" else 1)
+        return len(self.landmarks) * (1 + (self.side == "both"))
 
     @property
     def on_tensors(self) -> bool:
@@ -141,8 +141,7 @@ class LandmarkFeatures:
             finite_block(values, A, columns, like)
         if not isinstance(values, np.ndarray):
             return values
-        values = np.asarray(values)
-        return values if values.dtype in FLOATS else values.astype(np.float64)
+        return in_floats(values)
 
     def features(self, A: Encoding, out: Any = None) -> Any:
         """Return the features of encoded objects."""
@@ -171,9 +170,8 @@ class LandmarkFeatures:
     def rounded_weights(self, W: np.ndarray) -> np.ndarray:
         """Return the weight of every similarity in single precision.
 
-        Weights of nearly dependent similarities are large and cancel, so that rounding each of them costs digits of the
-        scores. They are found one after the other, by back substitution, and each is rounded before the next, which
-        makes up for it as far as it can.
+        They are large and cancel where similarities are nearly dependent. So back substitution finds them one after the
+        other, and each is rounded before the next, which makes up for it as far as it can.
         """
         if self.factor is None:
             return self.similarity_weights(W).astype(np.float32)
@@ -202,7 +200,7 @@ class LandmarkFeatures:
 
 @dataclass(frozen=True)
 class FeatureBlocks:
-    """Landmark features as blocks of rows: ``Blocks(FeatureBlocks(k), A, features, whole_rows=True)``."""
+    """Landmark features as blocks of whole rows."""
 
     similarity: Similarity
 
@@ -225,8 +223,8 @@ def sided(k: Similarity, landmarks: Encoding, side: str) -> tuple[Any, Encoding]
     if side == "left":
         return k, landmarks
     n = count(landmarks)
-    sides = np.array(["right"] * n if side == "right" else ["left"] * n + ["right"] * n)
-    return TwoSided(k), (rows(landmarks, np.arange(len(sides)) % n), sides)
+    names = {"right": ["right"], "both": ["left", "right"]}[side]
+    return TwoSided(k), (rows(landmarks, np.tile(np.arange(n), len(names))), np.repeat(names, n))
 
 
 @dataclass(frozen=True)
@@ -283,9 +281,8 @@ def side_by_side(parts: Sequence[Any]) -> Any:
 class SampleFeatures:
     """Similarities of a sample of rows to landmarks, and the features they give.
 
-    The sample is `which` of the rows `among`, by default all, copied when it is first needed; `places` are its
-    positions in X. The landmarks are encoded, in the order in which they are used; `known` are similarities to all of
-    them that were computed already, by side.
+    The sample is `which` of the rows `among`, at `places` in X. The landmarks are encoded, in the order in which they
+    are used; `known` are similarities to all of them, by side.
     """
 
     def __init__(
@@ -317,7 +314,7 @@ class SampleFeatures:
         self.n_representations = 1  # that the values of a similarity decide between
         M = None
         if not (self.proven or sparse or side in ("right", "both")):
-            self.n_representations = 3 if side == "auto" else 2
+            self.n_representations = {"auto": 3}.get(side, 2)
             M = self.gram(min(EXAMINED, len(landmarks)))
         self.representation = choose_representation(k, M, side, sparse, self.single)
 
@@ -358,8 +355,7 @@ class SampleFeatures:
                 values = in_floats(self._by_symmetry(known, n))
             else:
                 new = np.arange(known, n)
-                positions = self.landmarks.positions
-                at = self.places, None if positions is None else positions[new]
+                at = self.places, at_rows(self.landmarks.positions, new)
                 like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
                 values = in_floats(Blocks(like, self.encoding, columns, engine=self.engine, positions=at).whole())
             K = values if K is None else np.concatenate([K, values], axis=1)
@@ -406,12 +402,7 @@ class SampleFeatures:
         return max([float(np.abs(K).max(initial=0.0)) for K in (*self._known.values(), self._gram)])
 
     def gram(self, n: int) -> np.ndarray:
-        """Return the Gram matrix of the first n landmarks in float64.
-
-        Values are taken from the similarities of the sample if all landmarks are rows of it and these similarities are
-        in double precision, and known, or those of a kernel by proof for objects other than vectors. Otherwise every
-        pair is computed, once without a proof.
-        """
+        """Return the Gram matrix of the first n landmarks in float64, with every pair computed if there is no proof."""
         known = len(self._gram)
         if not self.proven and known >= n:
             return self._gram[:n, :n]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.evaluation import at_rows
 from similitude.landmarks.features import GIVEN, UNLABELED, LandmarkFeatures, Landmarks, SampleFeatures
 from similitude.landmarks.projection import EXAMINED, PROJECTION, Representation, rounding_of
 from similitude.similarity import BOUNDED, Precomputed, Similarity
@@ -71,7 +72,16 @@ def at_most(name: str, wanted: int, available: int, of: str) -> int:
 def smallest_margin(n: int, epsilon: float, delta: float) -> float | None:
     """Return the smallest margin for which n landmarks meet the theorem's size; None if no margin does."""
     room = n * epsilon / 8 - math.log(1 / delta)
-    return min(1.0, 1 / math.sqrt(room) + 1e-12) if room >= 1 else None
+    if room < 1:
+        return None
+    return min(1.0, 1 / math.sqrt(room) + 1e-12)
+
+
+def failure_of_each(delta: float, choices: int, n_classes: int) -> float:
+    """Return the share of delta of each choice, and of each class against the others if there are more than two."""
+    if n_classes == 2:
+        return delta / choices
+    return delta / choices / n_classes
 
 
 @dataclass(frozen=True)
@@ -98,13 +108,12 @@ class Promise:
     ) -> Guarantee:
         """Return the guarantee for a number of draws, under premises beside a separator with a margin.
 
-        If no margin was given, it is the smallest one for which the draws suffice. The `choices` among which the model
-        was chosen, and more than two classes, each get their share of delta. The Gram matrix `M` of landmarks and their
-        class numbers may contradict the margin.
+        If no margin was given, it is the smallest one for which the draws suffice. The Gram matrix `M` of landmarks and
+        their class numbers may contradict the margin.
         """
         epsilon = ask.epsilon
         margin = ask.margin
-        each = replace(ask, delta=ask.delta / choices / (1 if n_classes == 2 else n_classes))
+        each = replace(ask, delta=failure_of_each(ask.delta, choices, n_classes))
         if margin is None:
             margin = smallest_margin(drawn, self.share * epsilon, self.share * each.delta)
         numbers = {"landmarks_drawn": float(drawn), "epsilon": epsilon, "delta": ask.delta}
@@ -120,7 +129,7 @@ class Promise:
             few = f"{drawn:,} landmarks were drawn, the theorem asks for {needed:,}"
             return Guarantee.none(few, self.theorem, numbers)
         holds = self.outcome.format(epsilon=epsilon, half=rounded_down(margin / 2), quarter=rounded_down(margin / 4))
-        whose = "for each class against the others, " if n_classes > 2 else ""
+        whose = "for each class against the others, " * (n_classes > 2)
         statement = f"with probability {1 - ask.delta:g}, {whose}{holds}"
         premises = [*premises, separable(margin, n_classes, M, labels), INDEPENDENT_ROWS]
         return Guarantee.under(premises, statement, self.theorem, numbers)
@@ -190,9 +199,9 @@ def guarantee_of_gaps(
     """Return the guarantee of Theorems 2 and 3 of Balcan and Blum, given the numbers of landmarks of each class.
 
     The scales are what the features of each similarity were divided by, where K(x, l) and K(l, x) count as two. The
-    premises are all but the gap and independent rows; `share` returns the share of a sample that does not have a gap.
+    premises are all but the gap and independent rows; `share` returns the share of a sample without a gap.
     """
-    theorem = f"Theorem {2 if len(scales) == 1 else 3} of {SIMILARITY}"
+    theorem = f"Theorem {2 + (len(scales) > 1)} of {SIMILARITY}"
     gamma = class_gap(sizes, choices)
     numbers = {"landmarks_per_class": float(sizes.min()), "delta": DELTA, "choices": float(choices)}
     if gamma > 1:
@@ -201,10 +210,9 @@ def guarantee_of_gaps(
         return Guarantee.none(few, theorem, numbers)
     margin = class_margin(gamma, sizes, scales)
     shown = rounded_down(margin)
+    holds = f"some linear separator of the features is right at margin {shown}"
     if len(sizes) > 2:
         holds = f"some linear scores, one for each class, put the right one first, at margin {shown} to any other"
-    else:
-        holds = f"some linear separator of the features is right at margin {shown}"
     statement = f"with probability {1 - DELTA:g}, {holds}, for all objects but a share epsilon + {DELTA:g}"
     premises = [*premises, good(gamma, len(sizes), len(scales), share(gamma)), INDEPENDENT_ROWS]
     return Guarantee.under(premises, statement, theorem, {**numbers, "gamma": gamma, "margin": margin})
@@ -212,7 +220,7 @@ def guarantee_of_gaps(
 
 def guarantee_of_reasonable(drawn: int, n_classes: int, choices: int, premises: Sequence[Premise]) -> Guarantee:
     """Return the guarantee for landmarks drawn without looking at labels, if half of all objects are reasonable."""
-    delta = DELTA / choices / (1 if n_classes == 2 else n_classes)
+    delta = failure_of_each(DELTA, choices, n_classes)
     numbers = {"landmarks": float(drawn), "tau": TAU, "epsilon": HINGE_EPSILON, "delta": DELTA}
     needed = bounds.reasonable_landmarks(TAU, 1.0, HINGE_EPSILON, delta)
     if drawn < needed:
@@ -222,9 +230,11 @@ def guarantee_of_reasonable(drawn: int, n_classes: int, choices: int, premises: 
     high = 1.0
     for _ in range(40):
         middle = math.sqrt(low * high)
-        enough = bounds.reasonable_landmarks(TAU, middle, HINGE_EPSILON, delta) <= drawn
-        low, high = (low, middle) if enough else (middle, high)
-    whose = "" if n_classes == 2 else ", for each class against the others,"
+        if bounds.reasonable_landmarks(TAU, middle, HINGE_EPSILON, delta) <= drawn:
+            high = middle
+        else:
+            low = middle
+    whose = ", for each class against the others," * (n_classes > 2)
     statement = (
         f"with probability {1 - DELTA:g}{whose} some linear function of the features with weights of absolute sum "
         f"{rounded_up(1 / high)} has a hinge loss of at most L + {HINGE_EPSILON:g}"
@@ -249,15 +259,12 @@ def fixed_beforehand(similarities: Sequence[Similarity]) -> Premise:
     contradicted: the similarity was fixed before the rows were drawn (sigma was computed from the rows: give a number)
     """
     text = "the similarity was fixed before the rows were drawn"
-    premise = Premise(text, "proven", "fit computed none of its parameters from the rows")
-    computed: list[str] = []
-    for k in similarities:
-        computed += k.unresolved()
-        if isinstance(k, Precomputed):
-            premise = Premise(text, "assumed", "a precomputed matrix does not say where it comes from")
+    computed = ", ".join(name for k in similarities for name in k.unresolved())
     if computed:
-        return Premise(text, "contradicted", f"{', '.join(computed)} was computed from the rows: give a number")
-    return premise
+        return Premise(text, "contradicted", f"{computed} was computed from the rows: give a number")
+    if any(isinstance(k, Precomputed) for k in similarities):
+        return Premise(text, "assumed", "a precomputed matrix does not say where it comes from")
+    return Premise(text, "proven", "fit computed none of its parameters from the rows")
 
 
 def independent_landmarks(rule: str, of_each_class: bool = False) -> Premise:
@@ -266,16 +273,16 @@ def independent_landmarks(rule: str, of_each_class: bool = False) -> Premise:
     >>> print(independent_landmarks("stratified"))
     contradicted: the landmarks are independent draws (they were chosen by the rule 'stratified')
     """
-    text = (
-        "the landmarks of each class are independent draws" if of_each_class else "the landmarks are independent draws"
-    )
-    if rule == ("stratified" if of_each_class else "uniform"):
-        of = "the rows of each class" if of_each_class else "all rows"
-        return Premise(text, "proven", f"they were drawn uniformly from {of}")
-    if rule in (GIVEN, UNLABELED):
-        where = "they were given" if rule == GIVEN else "they were drawn from the unlabeled pool"
-        return Premise(text, "assumed", where)
-    return Premise(text, "contradicted", f"they were chosen by the rule {rule!r}")
+    text = f"the landmarks{' of each class' * of_each_class} are independent draws"
+    known = {
+        GIVEN: ("assumed", "they were given"),
+        UNLABELED: ("assumed", "they were drawn from the unlabeled pool"),
+        ("uniform", "stratified")[of_each_class]: (
+            "proven",
+            f"they were drawn uniformly from {('all rows', 'the rows of each class')[of_each_class]}",
+        ),
+    }
+    return Premise(text, *known.get(rule, ("contradicted", f"they were chosen by the rule {rule!r}")))
 
 
 def within_range(similarities: Sequence[Similarity], largest: float | None) -> Premise:
@@ -290,13 +297,12 @@ def within_range(similarities: Sequence[Similarity], largest: float | None) -> P
     return Premise(text, "assumed", f"the largest magnitude that was seen is {largest:.4g}")
 
 
-def is_kernel(k: Similarity, M: np.ndarray | None, rounding: float = 0.0) -> Premise:
-    """Return whether a similarity is a kernel, given the Gram matrix of some landmarks, if it was computed."""
+def is_kernel(k: Similarity, M: np.ndarray, single: bool = False) -> Premise:
+    """Return whether a similarity is a kernel, given the Gram matrix of some landmarks if there is no proof."""
     text = "the similarity is a kernel"
     if k.proven:
         return Premise(text, "proven", "by the algebra of kernels")
-    if M is None:
-        return Premise(text, "assumed", "no Gram matrix was examined")
+    rounding = rounding_of(M, single)
     if np.abs(M - M.T).max(initial=0.0) > rounding:
         return Premise(text, "contradicted", f"it is not symmetric on {len(M)} landmarks")
     lowest = float(np.linalg.eigvalsh((M + M.T) / 2)[0])
@@ -311,20 +317,18 @@ def is_kernel(k: Similarity, M: np.ndarray | None, rounding: float = 0.0) -> Pre
 def separable(
     margin: float, n_classes: int = 2, M: np.ndarray | None = None, labels: np.ndarray | None = None
 ) -> Premise:
-    """Return whether some separator, or one for each class, has a margin on all objects.
-
-    The Gram matrix of landmarks and their class numbers contradict this if no separator has that margin on the
-    landmarks alone.
-    """
-    several = n_classes > 2
-    whose = "for each class, some separator from the others has" if several else "some separator of the classes has"
+    """Return whether some separator, or one for each class, has a margin on all objects, as far as landmarks tell."""
+    whose = "some separator of the classes has"
+    targets = range(1, 2)
+    if n_classes > 2:
+        whose = "for each class, some separator from the others has"
+        targets = range(n_classes)
     text = f"{whose} margin {rounded_up(margin)} on all objects, relative to their lengths in the feature space"
     if M is None or labels is None:
         return Premise(text, "assumed", "no labels of landmarks are known")
-    targets = range(n_classes) if several else (1,)
     largest = min(margin_bound(M, np.where(labels == one, 1.0, -1.0)) for one in targets)
     found = f"no separator has a margin above {rounded_up(largest)} on the {len(M)} landmarks"
-    return Premise(text, "contradicted" if largest < margin else "assumed", found)
+    return Premise(text, ("assumed", "contradicted")[largest < margin], found)
 
 
 def margin_bound(M: np.ndarray, signs: np.ndarray) -> float:
@@ -332,7 +336,7 @@ def margin_bound(M: np.ndarray, signs: np.ndarray) -> float:
 
     For nonnegative weights :math:`a` that sum to one, the smallest :math:`y_i \langle w, \phi_i \rangle` of a unit
     vector :math:`w` is at most :math:`|\sum_i a_i y_i \phi_i|`, where the :math:`\phi_i` have length one. The weights
-    that make it small are found by the algorithm of Frank and Wolfe. Objects of length zero have no margin.
+    that make it small are found by the algorithm of Frank and Wolfe.
 
     >>> round(margin_bound(np.eye(2), np.array([1.0, -1.0])), 4)
     0.7071
@@ -360,13 +364,15 @@ def margin_bound(M: np.ndarray, signs: np.ndarray) -> float:
 
 def good(gamma: float, n_classes: int, n_similarities: int, share: float | None) -> Premise:
     """Return that a similarity is good with a gap, which is never proven; `share` of a sample did not have it."""
-    by = "by some convex combination of the similarities and " if n_similarities > 1 else ""
-    other = "the other class" if n_classes == 2 else "any other class"
+    by = "by some convex combination of the similarities and " * (n_similarities > 1)
+    other = {2: "the other class"}.get(n_classes, "any other class")
     text = (
         f"all objects but a share epsilon are on average, {by}with some weights in [0, 1] on those they are compared "
         f"with, more similar to their own class than to {other}, by {rounded_up(gamma)}"
     )
-    return Premise(text, "assumed", "" if share is None else f"with equal weights, {share:.1%} of a sample are not")
+    if share is None:
+        return Premise(text, "assumed")
+    return Premise(text, "assumed", f"with equal weights, {share:.1%} of a sample are not")
 
 
 def share_without_gap(
@@ -374,16 +380,16 @@ def share_without_gap(
 ) -> float | None:
     """Return the share of rows that are not more similar to the landmarks of their class than to all others by a gap.
 
-    Without labels of landmarks the rows are compared with each other. Rows with nothing of their class, or of another,
-    to be compared with do not count; None if none counts.
+    Without labels of landmarks the rows are compared with each other. Rows without anything of their class, or of
+    another, do not count; None if none counts.
 
-    >>> K = np.array([[1.0, 0.2], [0.1, 0.3]])
-    >>> share_without_gap(K, np.array([0, 0]), np.array([0, 1]), 0.5)
+    >>> share_without_gap(np.array([[1.0, 0.2], [0.1, 0.3]]), np.array([0, 0]), np.array([0, 1]), 0.5)
     0.5
     """
-    classes = np.arange(max(labels.max(), 0 if landmark_labels is None else landmark_labels.max()) + 1)
+    compared = labels if landmark_labels is None else landmark_labels
+    classes = np.arange(max(labels.max(), compared.max()) + 1)
     own = labels[:, None] == classes
-    member = own if landmark_labels is None else landmark_labels[:, None] == classes
+    member = compared[:, None] == classes
     sums: Any = K @ member
     sizes = np.broadcast_to(member.sum(axis=0), sums.shape)
     if landmark_labels is None:
@@ -393,7 +399,9 @@ def share_without_gap(
     ours = means[own]
     others = np.where(own, -np.inf, means).max(axis=1)
     known = np.isfinite(ours) & np.isfinite(others)
-    return float((ours[known] - others[known] < gamma).mean()) if known.any() else None
+    if not known.any():
+        return None
+    return float((ours[known] - others[known] < gamma).mean())
 
 
 def guarantee_of_fit(
@@ -409,16 +417,12 @@ def guarantee_of_fit(
     """Return what holds for some linear separator of the features; not that the one found is such a separator.
 
     The similarities are as the user gave them; the landmarks are those that were drawn, of which the features may use
-    fewer. The choices are the scales and numbers of landmarks that were compared: each gets its share of the
-    probability of failure, as does each representation that values of the similarity may lead to.
+    fewer; the choices are the scales and numbers of landmarks that were compared.
     """
     if labels is None:
         return Guarantee.none("the theorems are about classes")
-    names = set()
-    for sample, one in zip(samples, representations, strict=True):
-        names.add(one.name)
-        choices *= sample.n_representations
-    if len(names) > 1:
+    choices *= math.prod(sample.n_representations for sample in samples)
+    if len({one.name for one in representations}) > 1:
         return Guarantee.none("no theorem is about similarities in different representations")
     fixed = fixed_beforehand(given)
     if representations[0].name == PROJECTION:
@@ -437,8 +441,7 @@ def guarantee_of_fit(
         return guarantee_of_reasonable(len(landmarks), n_classes, choices, premises)
     if landmarks.labels is None or not stratified:
         return Guarantee.none("the theorem is about landmarks drawn from each class")
-    twice = [2 if side == "both" else 1 for side in sides]
-    scales = np.repeat([one.scale for one in features], twice).tolist()
+    scales = np.repeat([one.scale for one in features], [1 + (side == "both") for side in sides]).tolist()
     sizes = np.bincount(landmarks.labels, minlength=n_classes)
     alone = samples[0] if sides == ["left"] else None
     return guarantee_of_gaps(sizes, scales, choices, premises, lambda gamma: _share(alone, labels, landmarks, gamma))
@@ -447,15 +450,14 @@ def guarantee_of_fit(
 def _of_projection(
     sample: SampleFeatures, landmarks: Landmarks, premises: list[Premise], choices: int, n_classes: int
 ) -> Guarantee:
-    """Return the guarantee of Theorem 1 on mappings; landmarks are compared only if nothing else speaks against it."""
+    """Return the guarantee of a projection; landmarks are compared only if nothing else speaks against it."""
     made = WIDE.made(Ask(), len(landmarks), premises, choices, n_classes)
     if made.grade == NONE:
         return made
     n = min(EXAMINED, len(landmarks))
     M = sample.gram(n)
-    known = None if landmarks.labels is None else landmarks.labels[:n]
-    premises = [*premises, is_kernel(sample.k, M, rounding_of(M, sample.single))]
-    return WIDE.made(Ask(), len(landmarks), premises, choices, n_classes, M, known)
+    premises = [*premises, is_kernel(sample.k, M, sample.single)]
+    return WIDE.made(Ask(), len(landmarks), premises, choices, n_classes, M, at_rows(landmarks.labels, slice(n)))
 
 
 def _share(sample: SampleFeatures | None, labels: np.ndarray, landmarks: Landmarks, gamma: float) -> float | None:

@@ -1,12 +1,11 @@
 """Sequential draws of landmarks by their distance from those drawn before, in blocks with the same distribution.
 
 In randomly pivoted Cholesky, as in k-means++, every object has a weight, its squared distance from what is chosen so
-far, and the next landmark is drawn with probability proportional to it. Taken literally, that is one column of K at a
-time. Instead, a block of proposals is drawn from the weights as they stand, and each in turn is accepted with
-probability (its weight by now) / (its weight when drawn). By the law of rejection sampling an accepted proposal has
-exactly the distribution of a sequential draw; only the small Gram matrix of the proposals is needed to decide, and the
-columns of all accepted ones are then computed at once. (Epperly, Tropp and Webber, Embrace rejection: kernel matrix
-approximation by accelerated randomly pivoted Cholesky, 2024.)
+far, by which the next landmark is drawn. Instead of one column of K at a time, a block of proposals is drawn from the
+weights as they stand, and each in turn is accepted with probability (its weight by now) / (its weight when drawn). By
+the law of rejection sampling the accepted ones have exactly the distribution of sequential draws; only the small Gram
+matrix of the proposals is needed to decide. (Epperly, Tropp and Webber, Embrace rejection: kernel matrix approximation
+by accelerated randomly pivoted Cholesky, 2024.)
 """
 
 from __future__ import annotations
@@ -43,15 +42,10 @@ if TYPE_CHECKING:
     from similitude.landmarks.rules import Pool
 
 FEWEST = 16
-MOST = 256
-"""Proposals in a block: enough to notice an asymmetric similarity, few enough to stay in the cache."""
-
+"""Proposals in the first block, and at least if they are cheap: enough to notice an asymmetric similarity."""
 
 ROUNDING = 64
 """A residual below this times eps (1 + sqrt(pivots)) K(x, x) is rounding: errors of one pivot after another add up."""
-
-WITNESS_PIVOTS = 200
-"""Pivots at most among which a counterexample is sought."""
 
 
 def draw(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -75,8 +69,9 @@ def sample(weights: Nearest | Residual, n: int, rng: np.random.Generator, block:
         rate = len(accepted) / size
         # a tenth of the kernel values spent on columns may be spent on the Gram matrices of proposals
         cheap = max(FEWEST, int(0.1 * len(weights.current) * rate))
-        size = block or max(1, min(math.ceil(left / rate), 2 * size, MOST, cheap))
-    return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
+        # more than 256 would not stay in the cache
+        size = block or max(1, min(math.ceil(left / rate), 2 * size, 256, cheap))
+    return np.concatenate([np.empty(0, dtype=np.intp), *chosen])
 
 
 class Exactness:
@@ -109,8 +104,9 @@ class Exactness:
         if self.proven or squares.min(initial=0.0) >= 0:
             return None
         excess = squares + 8 * math.sqrt(self.eps) * scale + self.floor
-        worst = np.unravel_index(int(excess.argmin()), excess.shape)
-        return tuple(int(i) for i in worst) if excess[worst] < 0 else None
+        if excess.min() >= 0:
+            return None
+        return tuple(int(i) for i in np.unravel_index(int(excess.argmin()), excess.shape))
 
 
 def _precision(pool: Pool) -> tuple[np.dtype[Any], float]:
@@ -143,16 +139,11 @@ def _not_a_kernel(pool: Pool, witness: Witness | None) -> NotAKernelError:
 def rpcholesky(pool: Pool, k: int, block: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     r"""Choose landmarks by randomly pivoted Cholesky, and return the factor that it builds.
 
-    With the landmarks :math:`S` chosen so far, the residual
-    :math:`R = K - K_{\cdot S} K_{SS}^{-1} K_{S \cdot} = K - F F'` is what they do not explain; the next one is drawn
-    with probability :math:`R_{ii} / \operatorname{tr} R`. After :math:`k \ge r/\epsilon + r \log(1/(\epsilon\eta))`
-    pivots the expected trace of the residual is at most :math:`1 + \epsilon` times that of the best approximation of
-    rank :math:`r` (where that is :math:`\eta \operatorname{tr} K`), from about :math:`(k + 1) n` values of K and
-    :math:`O(k^2 n)` work. (Chen, Epperly, Tropp and Webber, Randomly pivoted Cholesky, 2022; drawn in blocks as
-    described above.)
-
-    There are fewer than k pivots if the residual is zero up to rounding. With the factor F, in the precision of the
-    values, F F' equals K in the rows and columns of the pivots.
+    The next one is drawn by the diagonal of the residual :math:`R = K - K_{\cdot S} K_{SS}^{-1} K_{S \cdot} = K - F
+    F'`. After :math:`k \ge r/\epsilon + r \log(1/(\epsilon\eta))` pivots the expected trace of the residual is at most
+    :math:`1 + \epsilon` times that of the best approximation of rank :math:`r` (where that is :math:`\eta
+    \operatorname{tr} K`). (Chen, Epperly, Tropp and Webber, Randomly pivoted Cholesky, 2022.) There are fewer than k
+    pivots if the residual is zero up to rounding.
     """
     A = pool.encoding
     _check_factor(pool, k, itemsize(A[0] if isinstance(A, tuple) else A))
@@ -175,7 +166,7 @@ def _check_factor(pool: Pool, k: int, bytes_each: int) -> None:
 class Nearest:
     """Weights of k-means++: the squared distance from every object to the nearest landmark; zero if that is rounding.
 
-    `sift` returns which proposals are accepted, at most `most`; one of weight w by now, w0 when drawn, if u w0 <= w.
+    `sift` accepts a proposal of weight w by now, w0 when drawn, if u w0 <= w, and returns at most `most` of them.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -278,18 +269,14 @@ class Residual:
         self.diagonal -= np.einsum("ij,ij->i", self.factor[:, new], self.factor[:, new], dtype=np.float64)
         self.pivots = np.concatenate([self.pivots, accepted])
         self.diagonal[self.pivots] = 0.0
-        self._check()
-        self.current = self._beyond_rounding()
-
-    def _check(self) -> None:
-        """Raise an error on a negative residual: no squared distance is negative."""
         negative = self.exact.impossible(self.diagonal, np.abs(self.exact.diagonal))
-        if negative is None:
-            return
-        F = self.factor[:, : len(self.pivots)].astype(np.float64)
-        nearest = solve_triangular(F[self.pivots].T, F[negative[0]])
-        most = np.argsort(-np.abs(nearest) * np.sqrt(self.exact.diagonal[self.pivots]))[:WITNESS_PIVOTS]
-        refuse(self.pool, np.append(self.pivots[most], negative))
+        if negative is not None:  # no squared distance is negative
+            F = self.factor[:, : len(self.pivots)].astype(np.float64)
+            nearest = solve_triangular(F[self.pivots].T, F[negative[0]])
+            # a counterexample is sought among few pivots
+            most = np.argsort(-np.abs(nearest) * np.sqrt(self.exact.diagonal[self.pivots]))[:200]
+            refuse(self.pool, np.append(self.pivots[most], negative))
+        self.current = self._beyond_rounding()
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,10 @@
 r"""The projection onto the span of landmarks: whether a similarity is projected, the Cholesky factor, and its solves.
 
-Features are :math:`f = k\,U^{-1}`, and computing them costs as much for each row as adding :math:`f f^\top` to the
-normal equations. But :math:`\sum f f^\top = U^{-\top} (\sum k k^\top)\,U^{-1}`, so sums of similarities would be
-enough, were it not for rounding: dividing by U amplifies it. The amplification is large for the few directions in which
-all objects are similar, and a few landmarks span these. So in a partial projection the features of the first `leading`
-landmarks are computed for every row and subtracted from its similarities to the others; only the rest waits until after
-the sum.
+Features are :math:`f = k\,U^{-1}`. As :math:`\sum f f^\top = U^{-\top} (\sum k k^\top)\,U^{-1}`, sums of similarities
+would be enough for the normal equations, were it not for rounding, which dividing by U amplifies: most in the few
+directions in which all objects are similar, and a few landmarks span these. So in a partial projection the features of
+the first `leading` landmarks are computed for every row and subtracted from its similarities to the others; only the
+rest waits until after the sum.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ PANEL = 128
 """Columns solved at once: wide enough for BLAS, narrow enough that inverting the diagonal triangle costs nothing."""
 
 SINGLE = float(np.finfo(np.float32).eps)
-DOUBLE = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -61,9 +59,11 @@ class Representation(Result):
     normalized: bool = False
 
     def __str__(self) -> str:
-        sides = {"left": "K(x, l)", "right": "K(l, x)", "both": "K(x, l) and K(l, x)"}[self.side]
-        length = ", divided by their length for each object (lower held-out loss)" if self.normalized else ""
-        what = "features projected onto the landmarks" if self.name == PROJECTION else f"similarities {sides}{length}"
+        what = "features projected onto the landmarks"
+        if self.name != PROJECTION:
+            sides = {"left": "K(x, l)", "right": "K(l, x)", "both": "K(x, l) and K(l, x)"}[self.side]
+            length = ", divided by their length for each object (lower held-out loss)" * self.normalized
+            what = f"similarities {sides}{length}"
         return f"{self.name}: {what}, because {self.reason}"
 
     def html_parts(self) -> Sequence[object]:
@@ -75,14 +75,7 @@ class Representation(Result):
 def choose_representation(
     k: Similarity, M: np.ndarray | None, side: str, sparse: bool, single: bool = False
 ) -> Representation:
-    """Choose the representation of a similarity.
-
-    - ``side="right"`` or ``"both"``: similarities, as asked for;
-    - a penalty that selects landmarks: similarities, so that a weight of zero saves a similarity call;
-    - a kernel by proof, or PSD on the examined landmarks and no counterexample is known: projection;
-    - anything else: similarities, of both sides if they differ and ``side="auto"``.
-
-    A similarity that is known not to be a kernel is thus never projected, whichever landmarks were drawn.
+    """Choose the representation of a similarity, which is never projected if it is known not to be a kernel.
 
     M is the Gram matrix of some landmarks with every pair computed, `single` if its values came in single precision. It
     is None for a kernel by proof, and where objects and landmarks are of different kinds.
@@ -90,20 +83,19 @@ def choose_representation(
     if side in ("right", "both"):
         return Representation(SIMILARITIES, f"side={side!r} was asked for", side)
     if sparse:
-        return Representation(SIMILARITIES, "penalty='l1' chooses among landmarks", "left")
+        return Representation(SIMILARITIES, "penalty='l1' chooses among landmarks")  # a weight of 0 saves a call
     if M is None and k.proven:
         return Representation(PROJECTION, f"{k!r} is a kernel by proof")
     if M is None:
-        return Representation(SIMILARITIES, "there is no Gram matrix of the landmarks", "left")
+        return Representation(SIMILARITIES, "there is no Gram matrix of the landmarks")
     apart = np.abs(M - M.T)
     rounding = rounding_of(M, single)
     if apart.max() > rounding:
         i, j = (int(place) for place in np.unravel_index(apart.argmax(), apart.shape))
         differ = f"it is not symmetric: K(l{i}, l{j}) = {M[i, j]:.4g} and K(l{j}, l{i}) = {M[j, i]:.4g}"
         return Representation(SIMILARITIES, differ, "both" if side == "auto" else "left")
-    lowest = float(np.linalg.eigvalsh(M)[0])
-    if lowest < -rounding:
-        return Representation(SIMILARITIES, f"it is not a kernel: an eigenvalue on {len(M)} landmarks is {lowest:.4g}")
+    if float(np.linalg.eigvalsh(M)[0]) < -rounding:
+        return not_projected(M)
     known = stored_witness(k) if k.counterexamples() else None
     if known is not None:
         sides = "left" if known.coefficients or side != "auto" else "both"
@@ -126,17 +118,21 @@ class Factor:
 
     U: np.ndarray  # upper triangular
     pivots: np.ndarray  # positions of objects whose features span those of all
-    residual: float  # the largest absolute entry that is left unexplained: rounding, unless M is indefinite
+    residual: float  # the largest absolute entry left unexplained beyond rounding: zero unless M is indefinite
 
 
-def factorize(M: np.ndarray, tolerance: float) -> Factor:
+def factorize(M: np.ndarray, single: bool, proven: bool = True) -> Factor:
     """Return the Cholesky factor of M, with pivoting only where its rows depend on one another.
 
-    A squared length below the tolerance counts as zero.
+    Squared lengths below the precision count as zero: that of the factorization, or of K(x, l) if it comes in single
+    precision, or of a similarity that is not proven to be a kernel.
     """
     from scipy.linalg import LinAlgError, cholesky
     from scipy.linalg.lapack import dpstrf
 
+    M = (M + M.T) / 2
+    precision = max(len(M) * float(np.finfo(np.float64).eps), SINGLE * single, UNPROVEN * (not proven))
+    tolerance = precision * max(float(M.diagonal().max()), 0.0)
     try:
         with factorizing(len(M)):
             U = cholesky(M, check_finite=False)
@@ -146,11 +142,12 @@ def factorize(M: np.ndarray, tolerance: float) -> Factor:
         pass
     packed, order, rank, _ = dpstrf(M, tol=tolerance)
     order = order - 1
-    rank = int(rank) if packed[0, 0] ** 2 > tolerance else 0
+    rank = int(rank) * int(packed[0, 0] ** 2 > tolerance)
     kept = np.triu(packed[:rank])
     rest = order[rank:]
-    left = M[np.ix_(rest, rest)] - kept[:, rank:].T @ kept[:, rank:]
-    return Factor(np.ascontiguousarray(kept[:, :rank]), order[:rank], float(np.abs(left).max(initial=0.0)))
+    left = float(np.abs(M[np.ix_(rest, rest)] - kept[:, rank:].T @ kept[:, rank:]).max(initial=0.0))
+    residual = left * (left > 16 * precision * float(np.abs(M).max()))
+    return Factor(np.ascontiguousarray(kept[:, :rank]), order[:rank], residual)
 
 
 def rounding_of(M: np.ndarray, single: bool) -> float:
@@ -159,22 +156,10 @@ def rounding_of(M: np.ndarray, single: bool) -> float:
 
 
 def factor_of_landmarks(M: np.ndarray, single: bool, proven: bool = True) -> Factor | None:
-    """Return the factor of the landmarks' Gram matrix; None if the matrix is indefinite beyond rounding, or zero.
-
-    If K(x, l) comes in single precision, squared lengths below that precision are rounding. If the similarity is proven
-    to be a kernel, an indefinite M can only be rounding.
-    """
-    M = (M + M.T) / 2
-    precision = max(len(M) * DOUBLE, SINGLE if single else 0.0)
-    if not proven:
-        precision = max(precision, UNPROVEN)
-    factor = factorize(M, precision * max(float(M.diagonal().max()), 0.0))
-    if not len(factor.pivots):
-        return None
-    if proven or not factor.residual:
-        return factor
-    allowed = max(rounding_of(M, single), 16 * precision * float(np.abs(M).max()))
-    return None if factor.residual > allowed else factor
+    """Return the factor of the landmarks' Gram matrix; None if it is zero, or is not proven PSD and indefinite."""
+    factor = factorize(M, single, proven)
+    indefinite = not proven and factor.residual > rounding_of(M, single)
+    return None if indefinite or not len(factor.pivots) else factor
 
 
 def solver(U: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -218,47 +203,33 @@ def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
     enough to save time. U is the factor of the landmarks' Gram matrix.
 
     >>> F = np.random.default_rng(0).standard_normal((50, 4))
-    >>> n_leading(np.eye(4), F)
-    0
-    >>> n_leading(np.diag([1.0, 1.0, 1.0, 1e-9]), F) is None
-    True
+    >>> n_leading(np.eye(4), F), n_leading(np.diag([1.0, 1.0, 1.0, 1e-9]), F)
+    (0, None)
     """
     # accepted relative error of the sums: a multiple of that of complete features, or harmless
     slack = max(4.0, 1e-12 / float(np.finfo(F.dtype).eps))
-    # rows that the decision is based on
-    F = F[:: -(-len(F) // 1_000)]
+    F = F[:: -(-len(F) // 1_000)]  # some rows are enough to decide
     U = U.astype(F.dtype, copy=False)
-    (inverted,) = get_lapack_funcs(("trtri",), (U,))
-    inverse = inverted(U)[0]
-    left = _left_by(U, F)
-    allowed = slack * _largest_square(F) / len(F)
-    numbers = sorted(left)  # the more, the less is left and the smaller is what remains of the inverse
-    place = bisect_left(numbers, True, key=lambda r: left[r] * _largest_square(inverse[r:, r:]) <= allowed)
-    return numbers[place] if place < len(numbers) else None
-
-
-def _left_by(U: np.ndarray, F: np.ndarray) -> dict[int, float]:
-    """Return, for each number of features that may lead, the largest mean square of a similarity less its projection.
-
-    The last features are added up first: nothing cancels.
-    """
-    left = np.zeros_like(F)
-    found = {}
+    inverse = get_lapack_funcs("trtri", (U,))(U)[0]
+    rest = np.zeros_like(F)
+    left = {}  # the largest mean square of a similarity less its projection, by the number of features that lead
     stop = len(U)
     # at most one landmark in this many leads; more would save too little
     for r in reversed(range(0, len(U) // 3 + 1, PANEL)):
-        left[:, r:] += F[:, r:stop] @ U[r:stop, r:]
-        found[r] = float(np.square(left[:, r:]).mean(axis=0).max())
+        rest[:, r:] += F[:, r:stop] @ U[r:stop, r:]  # the last are added up first: nothing cancels
+        left[r] = float(np.square(rest[:, r:]).mean(axis=0).max())
         stop = r
-    return found
+    allowed = slack * _largest_square(F) / len(F)
+    numbers = sorted(left)  # the more, the less is left and the smaller is what remains of the inverse
+    place = bisect_left(numbers, True, key=lambda r: left[r] * _largest_square(inverse[r:, r:]) <= allowed)
+    return next(iter(numbers[place:]), None)
 
 
 def _largest_square(A: np.ndarray) -> float:
-    """Return the square of the largest singular value, or a little less."""
+    """Return the square of the largest singular value, or a little less, by the power method."""
     v = A[np.einsum("ij,ij->i", A, A).argmax()]
     if not v.any():
         return 0.0
-    # steps of the power method
     for _ in range(10):
         v = A.T @ (A @ (v / np.linalg.norm(v)))
     return float(np.linalg.norm(v))

@@ -25,11 +25,7 @@ from similitude.support import PairError, brief, pairs_at
 
 
 def leverage(pool: Pool, n: int) -> np.ndarray:
-    """Draw without replacement, with probabilities proportional to approximate ridge leverage scores.
-
-    See `ridge_leverage`. Objects of score zero add nothing and are never drawn, so fewer than `n` may be
-    returned.
-    """
+    """Draw without replacement by `ridge_leverage`; objects of score zero add nothing and are never drawn."""
     scores, _ = ridge_leverage(pool, n)
     able = np.flatnonzero(scores)
     if not len(able):
@@ -40,83 +36,59 @@ def leverage(pool: Pool, n: int) -> np.ndarray:
 def ridge_leverage(pool: Pool, s: int) -> tuple[np.ndarray, float]:
     r"""Return approximate ridge leverage scores of all objects, and the ridge that they belong to.
 
-    The score of object i, :math:`\ell_i = (K (K + \lambda I)^{-1})_{ii} \in [0, 1]`, measures how much it alone adds to
-    what ridge regression can express; drawing by it gives Nystrom approximations with
-    :math:`K \succeq \tilde K \succeq K - \lambda I`. Exact scores need all of K. Instead: half of the objects are set
-    aside at random, and half of the rest, until s are left; then, from the last half to all objects, the sample of the
-    smaller set estimates the scores of the larger,
-
-    .. math:: \tilde\ell_i = \frac1\lambda
-              \left(K - K S (S' K S + \lambda I)^{-1} S' K\right)_{ii},
-
-    and about s objects are sampled by them, each with probability :math:`p_i = \min(1, \tilde\ell_i \log s)` and
-    weight :math:`p_i^{-1/2}` in :math:`S`. The ridge :math:`\lambda` is the sum of all but the :math:`r` largest
-    eigenvalues of :math:`S' K S`, divided by :math:`r = \lceil s / (4 \log s) \rceil`. About :math:`2 n s` values of K
-    are computed. (Musco and Musco, Recursive sampling for the Nystrom method, 2017, Algorithm 3, with the constants of
-    the authors' program.)
+    The score :math:`\ell_i = (K (K + \lambda I)^{-1})_{ii}` measures how much object i alone adds to what ridge
+    regression can express. Exact scores need all of K. Instead: half of the objects are set aside at random, and half
+    of the rest, until s are left; then, from the last half to all objects, the sample of the smaller set estimates the
+    scores of the larger by :math:`\lambda^{-1} (K - K S (S' K S + \lambda I)^{-1} S' K)_{ii}`, and about s objects are
+    sampled by them, each with probability :math:`p_i = \min(1, \tilde\ell_i \log s)` and weight :math:`p_i^{-1/2}` in
+    :math:`S`. The ridge is the sum of all but the :math:`r` largest eigenvalues of :math:`S' K S`, divided by :math:`r
+    = \lceil s / (4 \log s) \rceil`. About :math:`2 n s` values of K are computed. (Musco and Musco, Recursive sampling
+    for the Nystrom method, 2017, Algorithm 3, with the constants of the authors' program.)
     """
     exact = Exactness(pool)
     order = pool.rng.permutation(pool.n)
     sizes = [pool.n]
     while sizes[-1] > s:
         sizes.append(math.ceil(sizes[-1] / 2))
-    sample = _Sample(order[: sizes[-1]], np.ones(sizes[-1]))
+    oversampling = max(1.0, math.log(s))
+    rank = math.ceil(s / (4 * oversampling))
+    sampled = order[: sizes[-1]]
+    probabilities = np.ones(sizes[-1])
     for size in sizes[-2:0:-1]:
         candidates = order[:size]
-        scores, _ = sample.scores(exact, candidates, rows(pool.encoding, candidates), s)
-        sample = _Sample.drawn(candidates, scores, s, pool.rng)
-    return sample.scores(exact, np.arange(pool.n), pool.encoding, s)
+        scores, _ = _scores(exact, candidates, sampled, probabilities, rank)
+        probabilities = np.minimum(1.0, scores * oversampling)
+        among = np.flatnonzero(pool.rng.random(size) < probabilities)
+        if not len(among):  # by chance
+            probabilities = np.full(size, s / size)
+            among = pool.rng.choice(size, s, replace=False)
+        sampled = candidates[among]
+        probabilities = probabilities[among]
+    return _scores(exact, np.arange(pool.n), sampled, probabilities, rank)
 
 
-@dataclass(frozen=True)
-class _Sample:
-    """Objects that stand for a larger set, and the probability that each had to be among them."""
-
-    positions: np.ndarray
-    probabilities: np.ndarray
-
-    @classmethod
-    def drawn(cls, candidates: np.ndarray, scores: np.ndarray, s: int, rng: np.random.Generator) -> _Sample:
-        """Draw about s candidates independently by their scores; if by chance none is drawn, uniformly."""
-        probabilities = np.minimum(1.0, scores * _oversampling(s))
-        among = np.flatnonzero(rng.random(len(candidates)) < probabilities)
-        if not len(among):
-            probabilities = np.full(len(candidates), s / len(candidates))
-            among = rng.choice(len(candidates), s, replace=False)
-        return cls(candidates[among], probabilities[among])
-
-    def scores(self, exact: Exactness, candidates: np.ndarray, A: Encoding, s: int) -> tuple[np.ndarray, float]:
-        """Return the scores of the candidates, whose encoding is `A`, as this sample sees them, and the ridge."""
-        pool = exact.pool
-        left = exact.diagonal[candidates]
-        values, vectors = self._eigen(exact)
-        ridge = _ridge(values, math.ceil(s / (4 * _oversampling(s))), exact)
-        solved = vectors / np.sqrt(self.probabilities)[:, None] / np.sqrt(values + ridge)
-        with pairs_at(candidates, self.positions):
-            for strip, K in pool.similarity.blocks(A, rows(pool.encoding, self.positions), pool.engine).rows():
-                left[strip] -= ((np.asarray(K) @ solved) ** 2).sum(axis=1)
-        negative = exact.impossible(left, exact.diagonal[candidates])
-        if negative is not None:
-            refuse(pool, np.append(self.positions, candidates[negative]))
-        return np.clip(left / ridge, 0.0, 1.0), ridge
-
-    def _eigen(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray]:
-        """Return the eigenvalues of S'KS from the smallest, negative rounding as zero, and its eigenvectors."""
-        weights = 1 / np.sqrt(self.probabilities)
-        values, vectors = eigh(exact.gram(self.positions) * weights[:, None] * weights)
-        if exact.impossible(values[:1], np.abs(values).max(keepdims=True)) is not None:
-            refuse(exact.pool, self.positions)
-        return np.maximum(values, 0.0), vectors
-
-
-def _ridge(eigenvalues: np.ndarray, rank: int, exact: Exactness) -> float:
-    """Return the sum of all but the `rank` largest eigenvalues, divided by `rank` and kept away from zero."""
+def _scores(
+    exact: Exactness, candidates: np.ndarray, sampled: np.ndarray, probabilities: np.ndarray, rank: int
+) -> tuple[np.ndarray, float]:
+    """Return the scores of the candidates as objects sampled with these probabilities see them, and the ridge."""
+    pool = exact.pool
+    weights = 1 / np.sqrt(probabilities)
+    values, vectors = eigh(exact.gram(sampled) * weights[:, None] * weights)
+    if exact.impossible(values[:1], np.abs(values).max(keepdims=True)) is not None:
+        refuse(pool, sampled)
+    values = np.maximum(values, 0.0)  # negative ones are rounding
     smallest = math.sqrt(exact.eps) * float(np.abs(exact.diagonal).mean())
-    return max(float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum()) / rank, smallest) or 1.0
-
-
-def _oversampling(s: int) -> float:
-    return max(1.0, math.log(s))
+    ridge = max(float(values[: max(0, len(values) - rank)].sum()) / rank, smallest) or 1.0
+    solved = vectors * weights[:, None] / np.sqrt(values + ridge)
+    left = exact.diagonal[candidates]
+    A = rows(pool.encoding, candidates)
+    with pairs_at(candidates, sampled):
+        for strip, K in pool.similarity.blocks(A, rows(pool.encoding, sampled), pool.engine).rows():
+            left[strip] -= ((np.asarray(K) @ solved) ** 2).sum(axis=1)
+    negative = exact.impossible(left, exact.diagonal[candidates])
+    if negative is not None:
+        refuse(pool, np.append(sampled, candidates[negative]))
+    return np.clip(left / ridge, 0.0, 1.0), ridge
 
 
 @dataclass(frozen=True)
@@ -135,13 +107,8 @@ class Pool:
         """The number of objects."""
         return count(self.encoding)
 
-    def columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Return K(x_i, x_j) of every object (rows) with the chosen ones (columns)."""
-        with pairs_at(None, chosen):
-            return in_floats(self.against(chosen).whole())
-
     def against(self, chosen: np.ndarray) -> Blocks:
-        """Return the same columns as tiles."""
+        """Return K(x_i, x_j) of every object (rows) with the chosen ones (columns), as tiles."""
         return self.similarity.blocks(self.encoding, rows(self.encoding, chosen), self.engine)
 
     def gram(self, chosen: np.ndarray) -> np.ndarray:
@@ -169,13 +136,10 @@ def refuse_function(landmarks: Any) -> None:
 
 
 def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
-    """Choose landmarks by a rule in `RULES`: n, or fewer if the rule finds that no further object would add anything.
-
-    Return their positions in the order chosen.
+    """Return the positions of n landmarks in the order chosen; fewer if the rule finds that no other adds anything.
 
     >>> from similitude.compute.engines import LocalEngine
     >>> from similitude.kernels import Linear
-    >>> from similitude.landmarks.rules import Pool, choose
     >>> X = np.array([[1., 0.], [2., 0.], [0., 0.], [0., 3.]])  # a plane: two landmarks span it
     >>> pool = Pool(Linear(), X, LocalEngine(), None, np.random.default_rng(0))
     >>> len(choose("rpcholesky", pool, 4))
@@ -191,25 +155,27 @@ def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
 
 
 def uniform(pool: Pool, n: int) -> np.ndarray:
-    """Draw uniformly without replacement: the landmarks of the theorems.
-
-    (Balcan, Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004, Lemma 1.)
-    """
+    """Draw uniformly without replacement, as in Lemma 1 of Balcan, Blum and Vempala (2004)."""
     return pool.rng.choice(pool.n, n, replace=False)
 
 
 def stratified(pool: Pool, n: int) -> np.ndarray:
-    """Draw without replacement from each class in proportion to its size.
+    """Draw without replacement from each class in proportion to its size, and at least one if `n` allows.
 
-    The shares are proportional to the classes, rounded by largest remainder (ties at random), and at least one if `n`
-    allows: under strong imbalance a uniform sample can miss a class, and the margin with it. (Balcan and Blum, On a
-    Theory of Learning with Similarity Functions, 2006, footnote 4.)
+    Under strong imbalance a uniform sample can miss a class, and the margin with it. (Balcan and Blum, On a Theory of
+    Learning with Similarity Functions, 2006, footnote 4.)
     """
     if pool.labels is None:
         raise ValueError("landmarks='stratified' needs labels: pass y to fit, or use landmarks='uniform'")
-    codes = _codes(np.asarray(pool.labels))
-    if len(codes) != pool.n:
-        raise ValueError(f"there are {pool.n:,} objects but {len(codes):,} labels")
+    labels = np.asarray(pool.labels)
+    if labels.ndim != 1:
+        raise ValueError(f"landmarks='stratified' needs one label per object, got an array of shape {labels.shape}")
+    if len(labels) != pool.n:
+        raise ValueError(f"there are {pool.n:,} objects but {len(labels):,} labels")
+    if labels.dtype == object:  # any hashable values
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+        labels = np.array([numbers[label] for label in labels])
+    codes = np.unique(labels, return_inverse=True)[1]
     sizes = np.bincount(codes)
     shares = _shares(sizes, n, pool.rng)
     shuffled = pool.rng.permutation(pool.n)
@@ -219,18 +185,8 @@ def stratified(pool: Pool, n: int) -> np.ndarray:
     return shuffled[place < shares[codes[shuffled]]]
 
 
-def _codes(labels: np.ndarray) -> np.ndarray:
-    """Return the class number of each object; labels may be any hashable values."""
-    if labels.ndim != 1:
-        raise ValueError(f"landmarks='stratified' needs one label per object, got an array of shape {labels.shape}")
-    if labels.dtype != object:
-        return np.unique(labels, return_inverse=True)[1]
-    seen: dict[Any, int] = {}
-    return np.array([seen.setdefault(label, len(seen)) for label in labels])
-
-
 def _shares(sizes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return how many of the n landmarks each class gets, never more than its size."""
+    """Return how many of the n landmarks each class gets by largest remainder (ties at random), at most its size."""
     quotas = n * sizes / sizes.sum()
     shares = np.floor(quotas).astype(int)
     by_lot = rng.permutation(len(sizes))
@@ -244,12 +200,10 @@ def _shares(sizes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def diverse(pool: Pool, n: int) -> np.ndarray:
-    r"""Start at random; then always add the object least similar to those chosen.
+    r"""Start at random; then always add the first object :math:`z` with the least :math:`\sum_{x \in L} K(x, z)`.
 
-    The next one is :math:`\arg\min_z \sum_{x \in L} K(x, z)` over the objects not in :math:`L` yet, the first of
-    several equals. Nothing is required of K: if it is not symmetric, the chosen objects are the queries. K is computed
-    row by row, :math:`n` rows in all. (DSELECT; Kar and Jain, Similarity-based learning via data driven
-    embeddings, 2011.)
+    Nothing is required of K: if it is not symmetric, the chosen objects are the queries. (DSELECT; Kar and Jain,
+    Similarity-based learning via data driven embeddings, 2011.)
     """
     chosen = np.empty(n, dtype=np.intp)
     chosen[0] = pool.rng.integers(pool.n)
@@ -267,9 +221,8 @@ def diverse(pool: Pool, n: int) -> np.ndarray:
 def kmeans_plus_plus(pool: Pool, n: int, block: int | None = None) -> np.ndarray:
     r"""Choose the first landmark uniformly, each further one by its squared distance from the nearest landmark.
 
-    The distance is that of the feature space, :math:`D^2(x, l) = K(x, x) + K(l, l) - 2 K(x, l)`. If all other
-    objects coincide with a landmark up to rounding, fewer than `n` are returned. (Arthur and
-    Vassilvitskii, k-means++: the advantages of careful seeding, 2007; drawn in blocks, see `landmarks.pivots`.)
+    That is :math:`K(x, x) + K(l, l) - 2 K(x, l)`. (Arthur and Vassilvitskii, k-means++: the advantages of careful
+    seeding, 2007; drawn in blocks, see `landmarks.pivots`.)
     """
     first = pool.rng.integers(pool.n, size=1)
     weights = Nearest(pool)
@@ -302,13 +255,6 @@ def check_positions(indices: Any, n: int, name: str = "landmark_indices", otherw
 class Reservoir:
     """At most `size` objects of a stream, uniform among all subsets of that size (Vitter 1985, algorithm R).
 
-    Parameters
-    ----------
-    size : int
-    rng : Generator
-
-    Examples
-    --------
     >>> kept = Reservoir(2, np.random.default_rng(0))
     >>> for batch in (["a", "b", "c"], ["d"]):
     ...     kept.add(batch)

@@ -22,11 +22,7 @@ from similitude.learners.clusters import (
     SpectralClusters,
     choose_clusters,
 )
-from similitude.learners.neighbors import (
-    SimilarityIndex,
-    SimilarityKNeighborsClassifier,
-    SimilarityKNeighborsRegressor,
-)
+from similitude.learners.neighbors import SimilarityIndex, SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 from similitude.learners.novelty import SimilarityNovelty
 from similitude.learners.online import OnlineKernelClassifier, OnlineKernelRegressor
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound

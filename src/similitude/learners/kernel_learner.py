@@ -33,6 +33,8 @@ from similitude.scikit import (
     ScoreClassifier,
     SimilarityEstimator,
     all_or_nothing,
+    check_labels,
+    class_codes,
     demand_valid,
     proven,
     refuse_known,
@@ -47,6 +49,18 @@ from similitude.validity import Validity, check_gram
 class KernelLearner(SimilarityEstimator):
     """A learner whose model is a weighted sum of similarities to the training objects with a nonzero coefficient."""
 
+    classes_: np.ndarray
+
+    def _labeled(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Return validated objects and their class numbers; set ``classes_``."""
+        X = self._checked(X, reset=True)
+        self.classes_, codes = check_labels(self, X, y)
+        return X, codes
+
+    def _signs(self, codes: np.ndarray) -> np.ndarray:
+        """Return -1.0 and +1.0: one column for two classes, one column per class for several."""
+        return class_codes(codes, len(self.classes_)).astype(np.float64)
+
     def _keep(self, X: Any, A: Encoding, coefficients: np.ndarray) -> None:
         """Keep the objects with a nonzero coefficient, given coefficients of shape (n,) or (n, outputs)."""
         self.support_ = np.unique(np.nonzero(coefficients)[0])
@@ -59,7 +73,6 @@ class KernelLearner(SimilarityEstimator):
         return self._sums(*self._ask(X))
 
     def _sums(self, k: Similarity, A: Encoding) -> np.ndarray:
-        """Return the same for encoded objects."""
         if not len(self.support_):
             return np.zeros((count(A), *self.dual_coef_.shape[1:]))
         products = k.blocks(A, self._support, self._engine).times(self.dual_coef_)
@@ -103,7 +116,9 @@ class StreamLearner(KernelLearner):
     def _as_batch(self, x: Any) -> Any:
         if self._kind() != "vectors":
             return [x]
-        return x if is_sparse(x) else np.atleast_1d(np.asarray(x))[None]
+        if is_sparse(x):
+            return x
+        return np.atleast_1d(np.asarray(x))[None]
 
     def _encode_one(self, x: Any) -> tuple[Any, Encoding]:
         self._refuse_precomputed("one object at a time")
@@ -218,7 +233,10 @@ class StreamClassifier(ScoreClassifier, StreamLearner):
         if not hasattr(self, "n_seen_"):
             return None
         score = self._scores_of_one(self._encode_one(x)[1])
-        return self.classes_.tolist()[int(score >= 0 if score.ndim == 0 else score.argmax())]
+        which = score.argmax()
+        if score.ndim == 0:
+            which = score >= 0
+        return self.classes_.tolist()[int(which)]
 
     def _declare(self, classes: Any) -> None:
         given = np.unique(column_or_1d(classes))
@@ -262,10 +280,9 @@ class Objects:
     def gram(self) -> tuple[Any, float, Validity]:
         """Return the Gram matrix in float64, the machine epsilon of its values, and the verdict on the kernel.
 
-        It is a tensor if the engine computes on a device with room for it and a copy. Raises NotAKernelError if it
-        contains a witness. Its size is checked before the first kernel call. A kernel without a proof is checked on
-        the values themselves, for at most 500 objects and for the worst pair of all, so that a user's function is
-        called once per pair.
+        It is a tensor if the engine computes on a device with room for it and a copy. A kernel without a proof is
+        checked on the values themselves, for at most 500 objects and for the worst pair of all, so that a user's
+        function is called once per pair.
         """
         k = self.kernel
         n = len(self.used)
@@ -286,26 +303,25 @@ class Objects:
         values = as_numpy(values)
         K = values.astype(np.float64, copy=False)
         some = np.sort(generator(0).permutation(n)[:CHECKED_OBJECTS])
-        validity = self._demand(values, some)
+        validity = self._demand(values[np.ix_(some, some)], self.used[some])
         lengths = np.sqrt(np.maximum(K.diagonal(), 0.0))
         for suspicion in (np.abs(K - K.T), np.abs(K) - lengths[:, None] * lengths):
-            self._demand(values, np.unique(np.unravel_index(suspicion.argmax(), suspicion.shape)))
+            pair = np.unique(np.unravel_index(suspicion.argmax(), suspicion.shape))
+            self._demand(values[np.ix_(pair, pair)], self.used[pair])
         return self.engine.to_device(0.5 * K + 0.5 * K.T, reserve=8 * n * n), eps, validity
-
-    def _demand(self, values: np.ndarray, some: np.ndarray) -> Validity:
-        return demand_valid(self._verdict(values[np.ix_(some, some)], self.used[some]))
 
     def refuse_negative(self, direction: np.ndarray) -> None:
         """Raise NotAKernelError if there is a witness among the objects with the largest entries of an eigenvector."""
         if not proven(self.kernel):
             some = self.used[np.sort(np.argsort(-np.abs(direction.astype(float)), kind="stable")[:200])]
             few = rows(self.encoding, some)
-            demand_valid(self._verdict(as_numpy(whole_gram(self.kernel, few, self.engine)), some))
+            self._demand(as_numpy(whole_gram(self.kernel, few, self.engine)), some)
 
-    def _verdict(self, values: np.ndarray, positions: np.ndarray) -> Validity:
+    def _demand(self, values: np.ndarray, positions: np.ndarray) -> Validity:
+        """Return the verdict by the Gram matrix of objects at some positions; raise NotAKernelError at a witness."""
         n = check_objects(self.objects)
         with np.errstate(over="ignore"):  # sums of values near the largest number
-            return check_gram(self.kernel, values, take(self.objects, positions), positions, n)
+            return demand_valid(check_gram(self.kernel, values, take(self.objects, positions), positions, n))
 
 
 def rounding_error(size: int) -> float:
@@ -324,14 +340,20 @@ def check_at_most(name: str, value: Any, n: int, otherwise: str = "", *, without
 
 def without_single_column(values: np.ndarray) -> np.ndarray:
     """Return a matrix, or a vector if it has one column."""
-    return values[:, 0] if values.shape[1] == 1 else values
+    if values.shape[1] == 1:
+        return values[:, 0]
+    return values
 
 
 def leads(scores: np.ndarray) -> np.ndarray:
     """Return the scores of several classes, or of two how far the second is ahead."""
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+    if scores.shape[1] == 2:
+        return scores[:, 1] - scores[:, 0]
+    return scores
 
 
 def scalar_or_array(values: Sequence[Any]) -> Any:
     """Return a figure of each binary problem: the only value, or an array of several."""
-    return values[0] if len(values) == 1 else np.array(values)
+    if len(values) == 1:
+        return values[0]
+    return np.array(values)

@@ -64,16 +64,10 @@ LONGEST_NORM = 2.0**60
 
 # Ranking and novelty.
 
-RANKING_PENALTIES = 10.0 ** np.arange(3.0, -7.01, -1.0)
-"""Penalties that are tried, relative to the mean squared length of a comparison."""
-
 RANK_NEGLIGIBLE = 1e-12
 """Share of the largest eigenvalue below which one counts as zero."""
 
 # Clusters.
-
-MOST_CLUSTERS = 10
-"""The largest number of clusters that is considered by default."""
 
 MOST_OBJECTS = 500
 """More objects are sampled to choose a number of clusters: stability is a mean, which more objects hardly change."""
@@ -95,9 +89,6 @@ SAME_POINT = 64 * DOUBLE_EPS
 
 # Search.
 
-SMALL_INDEX = 2000
-"""Number of objects up to which a search is exact without further ado."""
-
 TRIAL_OBJECTS = 20
 """Number of objects that are searched for to see how many pairs the bounds leave."""
 
@@ -106,6 +97,3 @@ SHORT_LIST = 0.015
 
 GRAPH_NEIGHBORS = 20
 """Fewest neighbors of each object in a graph."""
-
-HELD_OBJECTS = 10
-"""Objects whose neighbors are known and kept from the graph, to see how many of them it finds."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from similitude.compute import Encoding, count, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import StreamClassifier, StreamLearner, leads
-from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_choice, check_integer, check_nonnegative, check_positive
 
@@ -20,13 +20,9 @@ ONLINE_LOSSES = ("logistic", "hinge", "perceptron")
 
 
 class OnlineLearner(StreamLearner):
-    r"""Stochastic gradient steps on a kernel, each of which is projected onto the span of a few kept objects.
+    """Stochastic gradient steps on a kernel, each of which is projected onto the span of a few kept objects.
 
-    A step adds :math:`s\,\phi(x)` to the weights. If x is new enough and there is room, x is kept. Otherwise
-    :math:`\phi(x)` is replaced by its projection onto the span of the kept objects, so that nothing learned is
-    forgotten. (Orabona, Keshet and Caputo, "The Projectron: a Bounded Kernel-Based Perceptron", 2008; Wang, Crammer
-    and Vucetic, "Breaking the Curse of Kernelization", 2012.) A subclass
-    writes `_step`: what an object with given scores adds to the weights, for each output.
+    A subclass writes `_step`: what an object with given scores adds to the weights, for each output.
     """
 
     kernel: Any
@@ -58,16 +54,14 @@ class OnlineLearner(StreamLearner):
         if not own >= 0 or not np.isfinite(own):
             raise PairError(self.n_seen_, self.n_seen_, f"K(x, x) = {own!r}: a kernel has finite values >= 0 there")
         rate = 1.0 / (own or 1.0)
-        step = self._step(scores, target, rate / (1.0 + self.lam * rate * self.n_seen_))
-        self._shrink(rate)
+        decay = 1.0 + self.lam * rate * self.n_seen_
+        step = self._step(scores, target, rate / decay)
+        if getattr(self, "loss", "squared") != "perceptron":
+            self.dual_coef_ *= 1.0 - self.lam * rate / decay
         if step.any():
             self._add(k, x, a, near, own, step)
             self.n_updates_ += 1
         self.n_seen_ += 1
-
-    def _shrink(self, rate: float) -> None:
-        if self.lam:
-            self.dual_coef_ *= 1.0 - self.lam * rate / (1.0 + self.lam * rate * self.n_seen_)
 
     def _add(self, k: Similarity, x: Any, a: Encoding, near: np.ndarray, own: float, step: np.ndarray) -> None:
         """Add a step in the direction of an object, which is kept if it is new and there is room, or projected."""
@@ -159,8 +153,7 @@ class OnlineKernelClassifier(StreamClassifier, OnlineLearner):
         """
         self._check_params()
         self._refuse_precomputed("fit")
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         self._learn_batch(*self._begin_stream(X), codes)
         return self
 
@@ -176,11 +169,6 @@ class OnlineKernelClassifier(StreamClassifier, OnlineLearner):
         if self.loss == "perceptron":
             return own * (lead <= 0)
         return rate * own * (lead < 1)
-
-    def _shrink(self, rate: float) -> None:
-        """Take the step that the penalty asks for; the perceptron has none."""
-        if self.loss != "perceptron":
-            super()._shrink(rate)
 
     @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:

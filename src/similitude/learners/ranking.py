@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, Objects
-from similitude.learners.limits import RANK_NEGLIGIBLE, RANKING_PENALTIES
+from similitude.learners.limits import RANK_NEGLIGIBLE
 from similitude.linear import some_eigen
 from similitude.scikit import all_or_nothing, check_targets, tensors_for_tensors
 from similitude.support import check_nonnegative, generator
@@ -60,12 +60,7 @@ class KernelRanker(KernelLearner):
     """
 
     def __init__(
-        self,
-        kernel: Any = "auto",
-        *,
-        lam: float | str = "auto",
-        random_state: Any = None,
-        engine: Engine | None = None,
+        self, kernel: Any = "auto", *, lam: float | str = "auto", random_state: Any = None, engine: Engine | None = None
     ) -> None:
         self.kernel = kernel
         self.lam = lam
@@ -123,9 +118,8 @@ class KernelRanker(KernelLearner):
             raise ValueError(f"y must hold one grade per object, got an array of shape {y.shape}")
         if qid is None:
             qid = np.zeros(n)
-        groups = np.unique(np.asarray(qid), return_inverse=True)[1]
-        check_consistent_length(X, groups)
-        return Grades(y, groups)
+        check_consistent_length(X, qid)
+        return Grades(y, np.asarray(qid))
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
@@ -157,19 +151,17 @@ class KernelRanker(KernelLearner):
 class Grades:
     """Grades that are compared within queries: each with the mean of its query, which compares all pairs."""
 
-    def __init__(self, y: np.ndarray, groups: np.ndarray) -> None:
+    def __init__(self, y: np.ndarray, queries: np.ndarray) -> None:
         self.n = len(y)
         self.y = y
-        self.groups = groups
-
-    @property
-    def units(self) -> np.ndarray:
-        """What a fold holds as a whole, numbered for each object: its query, or itself if there is only one."""
-        return self.groups if self.groups.max(initial=0) else np.arange(self.n)
+        self.groups = np.unique(queries, return_inverse=True)[1]
+        self.units = self.groups  # what a fold holds as a whole: a query, or an object if there is only one
+        if not self.groups.max(initial=0):
+            self.units = np.arange(self.n)
 
     def among(self, some: np.ndarray) -> Grades:
         """Return the comparisons among some objects."""
-        return Grades(self.y[some], np.unique(self.groups[some], return_inverse=True)[1])
+        return Grades(self.y[some], self.groups[some])
 
     def differences(self, V: np.ndarray) -> np.ndarray:
         """Return V, with one row per object, less its mean over the query of each."""
@@ -260,7 +252,8 @@ def _best_penalty(K: np.ndarray, compared: Grades | Pairs, random_state: Any, ob
     n_units = int(units.max()) + 1
     folds = min(3, n_units)
     fold = generator(random_state).permutation(n_units) % folds
-    wrong = np.zeros(len(RANKING_PENALTIES))
+    lams = 10.0 ** np.arange(3.0, -7.01, -1.0)  # relative to the mean squared length of a comparison
+    wrong = np.zeros(len(lams))
     total = 0
     for which in range(folds):
         new = fold[units] == which
@@ -268,7 +261,7 @@ def _best_penalty(K: np.ndarray, compared: Grades | Pairs, random_state: Any, ob
         inside = compared.among(train)
         scores: Any = np.zeros((len(wrong), compared.n))
         if len(inside.targets()):
-            found = _solutions(K[np.ix_(train, train)], inside, RANKING_PENALTIES, None)
+            found = _solutions(K[np.ix_(train, train)], inside, lams, None)
             scores = [K[:, train] @ one for one in found]
         for place, one in enumerate(scores):
             missed, asked = compared.misordered(one, new)
@@ -277,4 +270,4 @@ def _best_penalty(K: np.ndarray, compared: Grades | Pairs, random_state: Any, ob
     if not total:
         raise ValueError("cannot cross-validate lam: no fold has a comparable pair, give lam")
     best = int(wrong.argmin())
-    return float(RANKING_PENALTIES[best]), float(wrong[best] / total)
+    return float(lams[best]), float(wrong[best] / total)

@@ -20,10 +20,8 @@ from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
     check_class_weights,
-    check_labels,
     check_targets,
     check_weights,
-    class_codes,
     class_weights,
     tensors_for_tensors,
 )
@@ -63,7 +61,11 @@ class LeastSquares(KernelLearner):
     def _planned(self, X: Any, y: Any, weights: np.ndarray) -> Plan:
         kind = self._kind()
         lams = self._lams()
-        n_lams = GRAM_PENALTIES if lams is None else None if isinstance(lams, float) else len(lams)
+        n_lams = None
+        if lams is None:
+            n_lams = GRAM_PENALTIES
+        elif not isinstance(lams, float):
+            n_lams = len(lams)
         if self._is_automatic:
             from similitude.kernels import default_similarity  # loads all kernels
 
@@ -91,12 +93,7 @@ class LeastSquares(KernelLearner):
             if isinstance(gram, np.ndarray):
                 self._note_cpu("the Gram matrix was factorized")
             ridge = Gram(
-                gram,
-                Y[used],
-                weights[used],
-                constant=with_intercept,
-                eps=eps,
-                refuse_negative=objects.refuse_negative,
+                gram, Y[used], weights[used], constant=with_intercept, eps=eps, refuse_negative=objects.refuse_negative
             )
             del gram
             errors = None
@@ -171,12 +168,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
     """
 
     def __init__(
-        self,
-        kernel: Any = "auto",
-        *,
-        lam: Any = 1.0,
-        fit_intercept: bool = True,
-        engine: Engine | None = None,
+        self, kernel: Any = "auto", *, lam: Any = 1.0, fit_intercept: bool = True, engine: Engine | None = None
     ) -> None:
         self.kernel = kernel
         self.lam = lam
@@ -265,14 +257,12 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
             Weights of the squared errors; an integer is the same as repetition (for a given `lam`).
         """
         self._lams()
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         weights = check_weights(sample_weight, len(codes))
         weights = weights * class_weights(self.class_weight, self.classes_, np.bincount(codes, weights))[codes]
         check_class_weights(self.classes_, codes, weights)
         plan = self._planned(X, y, weights)
-        signs = class_codes(codes, len(self.classes_)).astype(np.float64)
-        self._learn(X, without_single_column(signs), weights, sample_weight, plan)
+        self._learn(X, without_single_column(self._signs(codes)), weights, sample_weight, plan)
         return self
 
     def _targets_in_words(self, y: Any) -> str:

@@ -8,15 +8,14 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.base import BaseEstimator
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from similitude.compute import as_numpy, is_sparse, is_tensor
 from similitude.learners.kernel_learner import without_single_column
 from similitude.learners.limits import FEASIBILITY_TOLERANCE
 from similitude.learners.svm.hard_margin import inseparable, smallest_conflict
-from similitude.scikit import ScoreClassifier, tensors_for_tensors
-from similitude.support import check_flag, naming_parameters, written
+from similitude.scikit import ScoreClassifier, check_labels, tensors_for_tensors
+from similitude.support import check_flag, naming_parameters
 
 
 @naming_parameters
@@ -91,25 +90,24 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         check_flag("fit_intercept", self.fit_intercept)
         X, y = (as_numpy(one) if is_tensor(one) else one for one in (X, y))
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        if is_sparse(X):
-            X = sparse.csr_array(X)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"SeparatorLP needs at least two classes, y holds one class only: {written(self.classes_[0])}"
-            )
-        Z, scale = self._scaled(X)
-        rows, examples = _constraints(Z, codes, len(self.classes_))
+        X = sparse.csr_array(X)
+        self.classes_, codes = check_labels(self, X, y)
+        features = self._features(X)
+        largest = abs(features).max(axis=0).toarray().ravel()
+        scale = 2.0 ** np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))
+        rows, examples = _constraints(features @ sparse.diags_array(1 / scale), codes, len(self.classes_))
         v, duals = _largest_margin(rows)
         if not (rows @ v).min() > 0:
-            raise inseparable(self._what(), _conflict(X, codes, rows, examples, duals), y)
-        w = v.reshape(-1, Z.shape[1]) / scale
+            what = "a hyperplane" + " through the origin" * (not self.fit_intercept)
+            if len(self.classes_) > 2:
+                what = "a linear score for each class" + " without an intercept" * (not self.fit_intercept)
+            raise inseparable(what, _conflict(X, codes, rows, examples, duals), y)
+        w = v.reshape(-1, len(scale)) / scale
         self.coef_ = w[:, : X.shape[1]]
         self.intercept_ = np.zeros(len(w))
         if self.fit_intercept:
             self.intercept_ = w[:, -1]
-        self.margin_ = self._margin(X, codes)
+        self.margin_ = self._margin(features, codes, w)
         return self
 
     @tensors_for_tensors
@@ -120,36 +118,13 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return without_single_column(X @ self.coef_.T + self.intercept_)
 
-    def _what(self) -> str:
-        if len(self.classes_) > 2:
-            return "a linear score for each class" + " without an intercept" * (not self.fit_intercept)
-        return "a hyperplane" + " through the origin" * (not self.fit_intercept)
-
-    def _features(self, X: Any) -> Any:
+    def _features(self, X: sparse.csr_array) -> sparse.csr_array:
         """Return X, with a constant feature for the intercept."""
         if not self.fit_intercept:
             return X
-        ones = np.ones((X.shape[0], 1))
-        if is_sparse(X):
-            return sparse.hstack([X, ones], format="csr")
-        return np.column_stack([X, ones])
+        return sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr")
 
-    def _scaled(self, X: Any) -> tuple[Any, np.ndarray]:
-        """Return the scaled features, including the constant, and the divisor of each."""
-        features = self._features(X)
-        largest = abs(features).max(axis=0)
-        if is_sparse(features):
-            largest = largest.toarray().ravel()
-        scale = 2.0 ** np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))
-        if is_sparse(features):
-            return features @ sparse.diags_array(1 / scale), scale
-        return features / scale, scale
-
-    def _margin(self, X: Any, codes: np.ndarray) -> float:
-        features = self._features(X)
-        W = self.coef_
-        if self.fit_intercept:
-            W = np.column_stack([self.coef_, self.intercept_])
+    def _margin(self, features: sparse.csr_array, codes: np.ndarray, W: np.ndarray) -> float:
         if len(self.classes_) == 2:
             W = np.concatenate([0 * W, W])
         scores = features @ W.T
@@ -165,7 +140,7 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
 def _constraints(Z: Any, codes: np.ndarray, n_classes: int) -> tuple[Any, np.ndarray]:
     """Return constraints ``rows @ v > 0`` on a separator, <v_own - v_other, z> / |z|, and the example of each."""
     norms = row_norms(Z)
-    units = sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ sparse.csr_array(Z)
+    units = sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ Z
     if n_classes == 2:
         return (sparse.diags_array(2.0 * codes - 1) @ units).tocsr(), np.arange(len(codes))
     examples = [np.flatnonzero(codes != other) for other in range(n_classes)]
@@ -205,12 +180,19 @@ def _conflict(X: Any, codes: np.ndarray, rows: Any, examples: np.ndarray, duals:
     zero = examples[row_norms(rows) == 0]
     if len(zero):
         return np.unique(zero)
-    pair = _contradiction(X, codes)
-    if pair is not None:
-        return pair
+    first: dict[tuple[bytes, bytes], int] = {}
+    for i in range(X.shape[0]):
+        row = X[[i]]
+        row.sum_duplicates()
+        row.eliminate_zeros()
+        j = first.setdefault((row.indices.tobytes(), row.data.tobytes()), i)
+        if codes[i] != codes[j]:
+            return np.array([j, i])
     points = np.unique(examples[duals > FEASIBILITY_TOLERANCE])
 
     def separator(some: np.ndarray) -> np.ndarray | None:
+        if not len(some):
+            return np.zeros(rows.shape[1])
         inside = rows[np.isin(examples, some)]
         v = _largest_margin(inside)[0]
         if (inside @ v).min() > 0:
@@ -218,21 +200,11 @@ def _conflict(X: Any, codes: np.ndarray, rows: Any, examples: np.ndarray, duals:
         return None
 
     while len(points) < len(codes):  # rounding may hide a positive dual variable: add the worst example
-        v = separator(points) if len(points) else np.zeros(rows.shape[1])
+        v = separator(points)
         if v is None:
             break
         points = np.union1d(points, examples[(rows @ v).argmin()])
     return smallest_conflict(points, lambda some: separator(some) is None)
-
-
-def _contradiction(X: Any, codes: np.ndarray) -> np.ndarray | None:
-    first: dict[bytes, int] = {}
-    for i in range(X.shape[0]):
-        row = X[[i]].toarray()[0] if is_sparse(X) else X[i]
-        j = first.setdefault((row + 0.0).tobytes(), i)
-        if codes[i] != codes[j]:
-            return np.array([j, i])
-    return None
 
 
 def row_norms(X: Any) -> np.ndarray:

@@ -22,5 +22,5 @@ from similitude.linear.losses import (
 from similitude.linear.moments import GroupMoments, LinearModel, Members, Moments
 from similitude.linear.newton_step import NewtonStep, is_coupled, newton_step
 from similitude.linear.own_loss import OwnLoss, as_instance, as_loss, check_convex, named_function
-from similitude.linear.penalty_choice import RowsTogether, fit_classes, fit_numbers
+from similitude.linear.penalty_choice import fit_classes, fit_numbers
 from similitude.linear.ridge import ByCholesky, Ridge, Validation, gram_matrices

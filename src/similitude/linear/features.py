@@ -19,13 +19,9 @@ FEWEST_NARROW = 2**16
 class Features:
     """Weighted rows x of features, centered at their weighted mean m; weights w and intercept b are stacked, b last.
 
-    With x - m for x, the best intercept hardly depends on w, and the Gram matrix is a good model of the curvature. The
-    minimum is the same: the intercept of the features themselves is b - m' w.
-
-    Products are accumulated in float64 strip by strip, so results for float32 features are those of the same numbers in
-    float64. Rough products, in the precision of the features, only serve to update scores and gradients after a step:
-    their relative error, about 1e-6 of the update, vanishes with the steps. The work is done where F is: on NumPy, or
-    on the device of a tensor.
+    With x - m for x, the best intercept hardly depends on w; that of the features themselves is b - m' w. Products are
+    accumulated in float64 strip by strip, where F is. Rough products, in the precision of the features, only update
+    scores and gradients after a step: their relative error, about 1e-6 of the update, vanishes with the steps.
     """
 
     def __init__(self, F: Any, weights: np.ndarray) -> None:
@@ -86,8 +82,10 @@ class Features:
     def off_center(self) -> Any:
         """The mean, if it dwarfs the spread of some feature (rows are then centered before products), else None."""
         # `OFF_CENTER` of features in double precision, which then lose three digits of sixteen
-        far = self.total * self.mean**2 > (OFF_CENTER if self.single else 1e6) * self.spread
-        return self.mean if bool(far.any()) else None
+        most = OFF_CENTER if self.single else 1e6
+        if bool((self.total * self.mean**2 > most * self.spread).any()):
+            return self.mean
+        return None
 
     @cached_property
     def centered(self) -> np.ndarray | None:
@@ -110,14 +108,13 @@ class Features:
         if self.centered is not None:
             return self.centered @ V[:-1] + V[-1]
         answer = products(self.F, V[:-1], self.off_center, rough=rough)
-        answer += V[-1] if self.off_center is not None else V[-1] - self.mean @ V[:-1]
+        answer += V[-1]
+        if self.off_center is None:
+            answer -= self.mean @ V[:-1]
         return answer
 
     def combine(self, R: Any, *, rough: bool = False) -> Any:
-        """Return the sums of r_i (x_i - m), and in the last row those of r_i.
-
-        Roughly, each strip is summed in the precision of the rows, or lower, and strips are added in float64.
-        """
+        """Return the sums of r_i (x_i - m), then those of r_i; roughly, each strip in the precision of the rows."""
         if self.centered is not None:
             answer = np.empty((self.F.shape[1] + 1, R.shape[1]))
             if rough and self.narrow is not None:
@@ -127,9 +124,8 @@ class Features:
             np.add.reduce(R, axis=0, out=answer[-1])
             return answer
         answer = zeros((self.F.shape[1] + 1, R.shape[1]), self.F)
-        narrow = in_precision(R, self.F.dtype) if rough else R
         for rows, strip in strips(self.F, self.off_center, rough=rough):
-            answer[:-1] += strip.T @ narrow[rows]
+            answer[:-1] += strip.T @ in_precision(R[rows], strip.dtype)
         answer[-1] = R.sum(0)
         if self.off_center is None:
             answer[:-1] -= namespace(R).outer(self.mean, answer[-1])

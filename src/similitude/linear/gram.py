@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,15 +37,13 @@ on bike rentals with penalties that ended at 1e-9.
 GRAM_PENALTIES = len(path(PER_DECADE, LOWEST_POWER))
 """How many penalties are tried if none is given."""
 
-SINGLE_FROM = 1e-3
-ROWS_IN_DOUBLE = 1_000
-"""Penalty from which on single precision leaves enough digits, for a kernel with values near one; and rows up to which
-double precision takes no longer where the solution is refined."""
-
 
 def gram_precision(penalty: float, n: int | None = None) -> type:
-    """Return the precision of a Gram matrix of n rows: single where that is quicker and leaves enough digits."""
-    if penalty < SINGLE_FROM or (n is not None and n <= ROWS_IN_DOUBLE):
+    """Return the precision of a Gram matrix of n rows: single where that is quicker and leaves enough digits.
+
+    In double precision, few rows take no longer where the solution is refined.
+    """
+    if penalty < 1e-3 or (n is not None and n <= 1_000):
         return np.float64
     return np.float32
 
@@ -58,18 +56,8 @@ class Gram:
     of u. A reflection H with :math:`H u = -e_1` makes that the first coordinate, which fits exactly; what remains is
     plain ridge regression in the others. Without a constant there is nothing to reflect.
 
-    Parameters
-    ----------
-    K : array or tensor of shape (n, n)
-    Y : array of shape (n, outputs)
-    weights : array of shape (n,)
-        Positive.
-    constant : bool
-        Whether there is a constant.
-    eps : float
-        The relative rounding error of K.
-    refuse_negative : callable, optional
-        Called with an eigenvector of a negative eigenvalue that is too large for rounding; it may raise.
+    Weights are positive, and `eps` is the relative rounding error of K. `refuse_negative` is called with an eigenvector
+    of a negative eigenvalue that is too large for rounding; it may raise.
 
     >>> x, y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> gram = Gram(x @ x.T, y, np.ones(3), constant=False)
@@ -135,8 +123,9 @@ class Gram:
         """The trace of the matrix: what penalties are multiples of. Of a constant kernel it is 1."""
         trace = float(self.matrix.trace())
         with np.errstate(over="ignore", under="ignore"):
-            unit = self.kernel_unit * self.weight_unit
-            return trace * unit if trace > EPS * len(self.matrix) * self.corner else unit
+            if trace <= EPS * len(self.matrix) * self.corner:
+                trace = 1.0
+            return trace * (self.kernel_unit * self.weight_unit)
 
     def path(self) -> np.ndarray:
         """Return the penalties to try."""
@@ -144,12 +133,11 @@ class Gram:
             return np.asarray(path(PER_DECADE, LOWEST_POWER) * self.unit)
 
     def fit(self, lam: float) -> LinearModel:
-        """Return the coefficients of the kernel, and the constant.
-
-        It takes a Cholesky factor, unless eigenvectors are known or the matrix may be singular up to rounding.
-        """
+        """Return the coefficients of the kernel, and the constant; by a Cholesky factor if possible."""
         with np.errstate(over="ignore", under="ignore"):
-            solution = None if "_spectrum" in vars(self) else self._by_cholesky(self._relative(lam))
+            solution = None
+            if "_spectrum" not in vars(self):
+                solution = self._by_cholesky(self._relative(lam))
             if solution is None:
                 inverses, _ = self._inverses(np.array([lam]))
                 solution = self._spectrum[1] @ (inverses * self._along)
@@ -161,23 +149,21 @@ class Gram:
             return LinearModel(weights, (constant + self.mean) * self.target_unit)
 
     def left_out(self, lams: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
-        r"""Return the residual of each example in a fit without it, of shape (n, penalties, outputs).
-
-        With groups, which need a matrix of NumPy, it is the residual in a fit without the group of the example.
+        r"""Return the residual of each example in a fit without it, or its group, of shape (n, penalties, outputs).
 
         With the eigenvectors :math:`w_j` and eigenvalues :math:`\mu_j` of the centered problem it is :math:`c_i /
         G_{ii}`, divided by r, with :math:`c = G t` and :math:`G = \sum_j w_j w_j^\top / (\mu_j + \lambda)`. If some
-        :math:`\mu_j + \lambda` vanish, these directions alone decide; an example that has no part in them is predicted
-        by the minimum-norm solution for the others.
+        :math:`\mu_j + \lambda` vanish, these directions alone decide: others are predicted by the minimum-norm
+        solution.
         """
         with np.errstate(over="ignore", under="ignore"):
-            left = self._left_out(lams) if groups is None else self._left_out_groups(lams, groups)
+            left = self._left_out_groups(lams, groups)
             return as_numpy(left / self.root[:, None, None]) * self.target_unit
 
     def best(self, lams: np.ndarray, groups: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """Return the penalty with the smallest squared left-out residuals, and their means by penalty and output."""
         with np.errstate(over="ignore", under="ignore"):
-            residuals = self._left_out(lams) if groups is None else self._left_out_groups(lams, groups)
+            residuals = self._left_out_groups(lams, groups)
             errors = namespace(residuals).einsum("nlt,nlt->lt", residuals, residuals) / (self.root @ self.root)
             means = as_numpy(errors)
             increasing = np.argsort(lams, kind="stable")
@@ -220,10 +206,7 @@ class Gram:
         return self._spectrum[1].T @ self.targets
 
     def _inverses(self, lams: np.ndarray) -> tuple[Any, Any]:
-        """Return the inverse of each eigenvalue plus each penalty, and where that is more than rounding.
-
-        Elsewhere it is zero: for lam = 0 that is the pseudo-inverse.
-        """
+        """Return the inverse of each eigenvalue plus each penalty, zero where it is rounding, and where it is not."""
         values, V = self._spectrum
         xp = namespace(V)
         largest = max(float(values[-1]), 0.0) + self.corner
@@ -253,11 +236,13 @@ class Gram:
             residuals[off, column] = (W[off][:, missed] @ self._along[missed]) / outside[off, None]
         return residuals
 
-    def _left_out_groups(self, lams: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    def _left_out_groups(self, lams: np.ndarray, groups: np.ndarray | None) -> Any:
         r"""Return the residuals of left-out groups times r, :math:`[G_{GG}]^{-1} c_G`, in the units of the matrix.
 
         Penalties below rounding count as rounding, so that no block is singular.
         """
+        if groups is None:
+            return self._left_out(lams)
         values, V = self._spectrum
         rounding = max(len(values) * EPS, self.eps) * (max(float(values[-1]), 0.0) + self.corner)
         inverses = 1.0 / np.maximum(values.clip(0.0)[:, None] + self._relative(lams), rounding)
@@ -266,7 +251,7 @@ class Gram:
         for i, inverse in enumerate(inverses.T):
             halves = W * np.sqrt(inverse)
             c = W @ (inverse[:, None] * self._along)
-            found[:, i] = solved_by_group(partial(_blocks_of_rows, halves), c, groups)
+            found[:, i] = solved_by_group(halves, c, groups)
         return found
 
     def _reflected(self, V: Any) -> Any:
@@ -327,12 +312,9 @@ class GramFactor:
         """Return L^-1 Y, whose squares sum to the diagonal of Y' G^-1 Y."""
         return np.asarray(solve_triangular(self.L, Y, lower=True, check_finite=False))
 
-    def inverse_diagonal(self, n: int | None = None) -> np.ndarray:
-        r"""Return the last n values on the diagonal of :math:`G^{-1}`, or all.
-
-        Its last block is :math:`(L_{22} L_{22}^\top)^{-1}`: n, not the number of rows, is what this costs.
-        """
-        inverse = self._inverse_half(0 if n is None else len(self.L) - n)
+    def inverse_diagonal(self, start: int = 0) -> np.ndarray:
+        r"""Return the diagonal of :math:`G^{-1}` from a row on: its last block is :math:`(L_{22} L_{22}^\top)^{-1}`."""
+        inverse = self._inverse_half(start)
         return np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)
 
     def _inverse_half(self, start: int = 0) -> np.ndarray:
@@ -356,14 +338,14 @@ class GramFactor:
     def fit_groups(
         self, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray, rest: Rest | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        r"""Return the coefficients, and the residuals of all rows, each under the model of all other groups.
+        """Return the coefficients, and the residuals of all rows, each under the model of all other groups.
 
-        The residuals of a group are :math:`[(G^{-1})_{GG}]^{-1} a_G`. Targets have the weighted mean zero; a left-out
-        group is predicted with the mean of the others.
+        They are :math:`[(G^{-1})_{GG}]^{-1} a_G`. Targets have the weighted mean zero; a left-out group has that of the
+        others.
         """
         a = self.coefficients(np.column_stack([Y, np.ones(len(Y))]), rest)
         columns = self._inverse_half().T.astype(np.float64)
-        left = solved_by_group(partial(_blocks_of_rows, columns), a, groups)
+        left = solved_by_group(columns, a, groups)
         return a[:, :-1], with_mean_of_others(left[:, :-1], left[:, -1:], Y, weights, groups)
 
     def fit(
@@ -371,20 +353,19 @@ class GramFactor:
     ) -> tuple[LinearModel, np.ndarray]:
         r"""Return the coefficients with the constant, and the residuals of the last n rows, each left out alone.
 
-        The constant is :math:`b = 1^\top G^{-1} y / 1^\top G^{-1} 1`, so that the coefficients :math:`a = G^{-1} (y -
-        b)` sum to zero. The residual is :math:`a_i / d_i` with :math:`d_i = (G^{-1})_{ii}`, from which an estimated
-        constant takes :math:`(G^{-1} 1)_i^2 / 1^\top G^{-1} 1`.
+        With :math:`b = 1^\top G^{-1} y / 1^\top G^{-1} 1` the coefficients :math:`a = G^{-1} (y - b)` sum to zero. A
+        residual is :math:`a_i / (G^{-1})_{ii}`, from which a constant takes :math:`(G^{-1} 1)_i^2 / 1^\top G^{-1} 1`.
         """
-        a = self.coefficients(np.column_stack([Y, np.ones(len(Y))]) if constant else Y, rest)
         last = slice(len(Y) - n, None)
-        own = self.inverse_diagonal(n)[:, None]
-        b = np.zeros(Y.shape[1])
-        if constant:
-            ones = a[:, -1:]
-            b = a[:, :-1].sum(axis=0) / ones.sum()
-            a = a[:, :-1] - ones * b
-            own = own - ones[last] ** 2 / ones.sum()
-        return LinearModel(a, b), a[last] / own
+        own = self.inverse_diagonal(len(Y) - n)[:, None]
+        if not constant:
+            a = self.coefficients(Y, rest)
+            return LinearModel(a, np.zeros(Y.shape[1])), a[last] / own
+        a = self.coefficients(np.column_stack([Y, np.ones(len(Y))]), rest)
+        ones = a[:, -1:]
+        b = a[:, :-1].sum(axis=0) / ones.sum()
+        a = a[:, :-1] - ones * b
+        return LinearModel(a, b), a[last] / (own - ones[last] ** 2 / ones.sum())
 
 
 def exact_ridge(
@@ -398,11 +379,10 @@ def exact_ridge(
     constant: bool = False,
     groups: np.ndarray | None = None,
 ) -> tuple[LinearModel, np.ndarray]:
-    r"""Return :math:`f(x) = \sum_i a_i K(x, x_i) + b`, and the predictions for some rows, each by a model without it.
+    r"""Return :math:`f(x) = \sum_i a_i K(x, x_i) + b`, and the predictions for some rows by models without them.
 
-    Encoded rows have positive weights, whose mean counts as 1. The held-out rows are the last ones of the factor,
-    see `GramFactor`. A solution in single precision is refined unless the model only serves comparisons. With groups
-    all rows are held out, each from the model of all other groups.
+    Encoded rows have positive weights, whose mean counts as 1. A solution in single precision is refined unless the
+    model only serves comparisons. With groups all rows are held out, each from the model of all other groups.
     """
     order = np.concatenate([np.delete(np.arange(len(A)), held_out), held_out])
     ridge = penalty * weights.mean() / weights[order]
@@ -445,11 +425,6 @@ def _lower_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
         K[...] = below + below.T
         penalty = np.maximum(10 * np.asarray(penalty), least)
         least = 10 * least
-
-
-def _blocks_of_rows(R: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the blocks of R R' that groups of rows have among themselves."""
-    return np.asarray(R[rows] @ np.swapaxes(R[rows], 1, 2))
 
 
 def unit_of(values: np.ndarray) -> float:

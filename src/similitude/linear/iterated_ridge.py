@@ -69,13 +69,15 @@ class IteratedRidge:
     ) -> LinearModel:
         """Return the minimizer for rows of which some may have no weight, and a penalty, from a start.
 
-        The tolerance is the relative error of the objective at which steps end, as they estimate it.
+        Steps end when the relative error of the objective is at most the tolerance, as they estimate it.
         """
         mean = weights @ Y / weights.sum()
         center = self._center(weights)
         right = self._adjoint(weights[:, None] * (Y - mean))
         squares = weights @ (Y - mean) ** 2
-        first = start.weights if start else np.zeros_like(right)
+        first = np.zeros_like(right)
+        if start:
+            first = start.weights
         W = self._solve(right, squares, weights, center, lam, first, tolerance)
         return LinearModel(W, mean - center @ W)
 
@@ -91,14 +93,15 @@ class IteratedRidge:
     ) -> np.ndarray:
         """Solve the normal equations for the columns of a right-hand side, given the sums of the squared targets.
 
-        A gradient's squared length in the norm of the preconditioner is about how far the objective is above its
-        minimum.
+        A gradient's square in the norm of the preconditioner is about how far the objective is above its minimum.
         """
 
         def matrix(D: np.ndarray) -> np.ndarray:
             return self._times(D, weights, center, lam)
 
-        rest = right - matrix(first) if first.any() else right
+        rest = right
+        if first.any():
+            rest = right - matrix(first)
         for taken, (step, G, size) in enumerate(conjugate_steps(matrix, self._precondition, rest)):
             W = first + step
             objective = squares - np.einsum("ij,ij->j", W, right + G)
@@ -123,7 +126,7 @@ class IteratedRidge:
     ) -> LinearModel:
         """Return what groups of rows add to the model: a column for each group, and in it for each output.
 
-        They add up to the model less the mean target: what steps leave is added in proportion to the groups' weights.
+        What steps leave of the model less the mean target is added in proportion to the groups' weights.
         """
         n = members.n_groups
         outputs = Y.shape[1]

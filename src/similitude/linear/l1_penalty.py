@@ -36,24 +36,8 @@ L1_TOLERANCE = 1e-3
 FEWEST_CANDIDATES = 50
 """Features that may join a working set, if it does not hold more already."""
 
-
-MOST_ROUNDS = 100
-"""Maximum number of rounds on one working set; a few are usual."""
-
-
 INVERTED = 500
 """Features up to which the matrix of the quadratic is inverted: calls of a solver cost more than its work then."""
-
-RELAXED = 1.8
-"""Over-relaxation (Boyd et al., section 3.4.3)."""
-
-FEWEST_ACTIVE = 0.02
-"""Lower bound on the part of the rows that is assumed to have curvature."""
-
-
-MOST_UNKNOWNS = 1500
-"""Maximum number of weights and intercepts whose Hessian is worth factoring."""
-
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -69,12 +53,10 @@ def l1_path(
 ) -> Iterator[LinearModel]:
     r"""Yield the minimizer of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda \sum_j |w_j|_2` for each penalty.
 
-    :math:`w_j` holds the weights of feature j for all outputs; the intercepts are not penalized. Weights are exactly
-    zero where those of the minimizer are. Targets are -1 or +1 for the squared hinge, numbers for the squared loss; a
-    weight of 2 is the same as the row twice. Decreasing penalties are fastest, as each minimizer is found starting from
-    the previous one. The tolerance, of all penalties or of each, is the largest duality gap, relative to the objective
-    at w = 0; the `gap` of a model is an upper bound: the objective less that of a feasible point of the dual, in
-    float64.
+    :math:`w_j` holds the weights of feature j for all outputs; the intercepts are not penalized. Decreasing penalties
+    are fastest, as each minimizer is found starting from the previous one. The tolerance, of all penalties or of each,
+    is the largest duality gap, relative to the objective at w = 0; the `gap` of a model is an upper bound: the
+    objective less that of a feasible point of the dual, in float64.
 
     >>> F = np.array([[-2.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [2.0, 1.0]])
     >>> largest = largest_penalty(F, F[:, 0], np.ones(4), Squared())
@@ -91,10 +73,7 @@ def l1_path(
 
 
 def largest_penalty(F: np.ndarray, targets: np.ndarray, weights: np.ndarray, loss: Loss) -> float:
-    """Return the smallest penalty at which :func:`l1_path` leaves no weight; 1 if every penalty does.
-
-    It is the largest norm of a feature's gradient at w = 0 and the best intercepts.
-    """
+    """Return the largest norm of a gradient at w = 0, where :func:`l1_path` leaves no weight; 1 if it is zero."""
     features, (whole, start, _) = Features(F, weights), _centered(loss, targets, weights)
     slopes = whole.slopes(np.tile(start, (len(F), 1)))
     sizes = row_norms(features.combine(slopes)[:-1])
@@ -117,10 +96,7 @@ def _centered(
 
 
 class WorkingSets:
-    """A path of penalties, each solved on a growing working set of features, starting from the previous solution.
-
-    The first one starts from the best constant scores.
-    """
+    """A path of penalties, each solved on a growing working set of features, starting from the previous solution."""
 
     def __init__(self, features: Features, loss: WeightedLoss, start: np.ndarray) -> None:
         self.features = features
@@ -130,14 +106,14 @@ class WorkingSets:
         self.reference = loss.value(self.Z)
         self.gradient = features.combine(loss.slopes(self.Z))
         self.last = float(row_norms(self.gradient[:-1]).max())
-        self.rho = Rho(10.0, 1.0)
+        self.rho = (10.0, 1.0)
 
     def minimize(self, lam: float, tolerance: float) -> LinearModel:
         """Return the minimizer for the next penalty."""
         goal = max(tolerance, 4 * EPS) * self.reference
         objective = L1Objective(self.features, self.loss, lam)
         # the power of the penalty with which rho changes along a path: a rule of thumb
-        self.rho.weights *= min(max(lam / max(self.last, TINY), 1e-6), 1e6) ** 1.25
+        self.rho = (self.rho[0] * min(max(lam / max(self.last, TINY), 1e-6), 1e6) ** 1.25, self.rho[1])
         point = objective.at(self.V, self.Z)
         self.V = point.V
         self.Z = point.Z
@@ -173,15 +149,14 @@ class WorkingSets:
         rows = np.append(chosen, len(self.V) - 1)
         few = objective.features if working.all() else objective.features.columns(chosen)
         part = L1Objective(few, self.loss, objective.penalty)
-        found = ADMM(part, replace(point, V=self.V[rows]), self.rho).minimize(goal / 2)
+        method = ADMM(part, replace(point, V=self.V[rows]), *self.rho)
+        found = method.minimize(goal / 2)
+        self.rho = (method.rho_weights, method.rho_scores)
         self.V = np.zeros_like(self.V)
         self.Z = found.Z
         self.V[rows] = found.V
         self.gradient = self.features.combine(found.R)
         return replace(found, V=self.V)
-
-
-# The objective and its duality gap.
 
 
 def row_norms(W: np.ndarray) -> np.ndarray:
@@ -224,27 +199,13 @@ class L1Objective:
         return point.objective + self.loss.conjugate(point.R * (self.penalty / max(largest, self.penalty)))
 
 
-# The alternating direction method of multipliers on a working set.
-
-
-@dataclass
-class Rho:
-    """The parameters of the augmented Lagrangian, adapted as the method runs and kept along a path of penalties.
-
-    They are factors of half the squared distance between the two copies of weights (times the spread of each feature)
-    and of scores.
-    """
-
-    weights: float
-    scores: float
-
-
 class ADMM:
-    """The method on a working set, from a starting point."""
+    """The method on a working set; rho weighs the squared distance of the two copies of weights, and of scores."""
 
-    def __init__(self, objective: L1Objective, point: L1Point, rho: Rho) -> None:
+    def __init__(self, objective: L1Objective, point: L1Point, rho_weights: float, rho_scores: float) -> None:
         self.objective = objective
-        self.rho = rho
+        self.rho_weights = rho_weights
+        self.rho_scores = rho_scores
         self.features = objective.features
         self.loss = objective.loss
         self.quadratic = isinstance(self.loss.loss, Squared)
@@ -252,7 +213,7 @@ class ADMM:
         # lower bound on the spread of a feature, relative to the largest
         self.scale = np.maximum(spread, 1e-12 * max(float(spread.max()), TINY))
         if self.quadratic:
-            rho.scores = 2.0
+            self.rho_scores = 2.0
         self._sums: tuple[np.ndarray, np.ndarray] | None = None
         self._scored: tuple[np.ndarray, np.ndarray] | None = None
         self._begin(point)
@@ -262,7 +223,7 @@ class ADMM:
         """Return a point whose duality gap on the working set meets the goal, or the best one found."""
         best = None
         least_gap = np.inf
-        for round_ in range(1, MOST_ROUNDS + 1):
+        for round_ in range(1, 101):  # a few rounds are usual
             ratio, point = self._round()
             gap = self._gap(point)
             # rounds after which Newton steps are tried for the first time, then after twice as many, and so on
@@ -272,11 +233,12 @@ class ADMM:
                     point = better
                     gap = self._gap(better)
                     self._begin(point)
-            best, least_gap = (point, gap) if gap < least_gap else (best, least_gap)
+            if gap < least_gap:
+                best = point
+                least_gap = gap
             if gap <= goal:
                 break
-            # by how much rho may grow, relative to itself, between two rounds at first
-            # rounds after which it may grow by a quarter of that, and so on, so that the method converges
+            # the factor by which rho may change falls from 2 to 1, so that the method converges
             self._adapt(ratio, point, 1.0 + 1.0 / (1.0 + round_ / 20) ** 2)
         assert best is not None
         return best
@@ -290,13 +252,13 @@ class ADMM:
         gradient = self.features.combine(point.R)[:-1]
         feasible = self.objective.penalty / np.maximum(row_norms(gradient), self.objective.penalty)
         self.sparse = point.V[:-1]
-        self.dual = -gradient * (feasible / (self.rho.weights * self.scale))[:, None]
+        self.dual = -gradient * (feasible / (self.rho_weights * self.scale))[:, None]
         if self.quadratic:
             self.scores = self.loss.targets
             self.score_dual = np.zeros_like(point.R)
         else:
             self.scores = point.Z
-            self.score_dual = np.divide(point.R, s * self.rho.scores, out=np.zeros_like(point.R), where=s > 0)
+            self.score_dual = np.divide(point.R, s * self.rho_scores, out=np.zeros_like(point.R), where=s > 0)
 
     def _round(self) -> tuple[float, L1Point]:
         """Take some steps; return the last ratio of residuals and the point reached."""
@@ -313,10 +275,10 @@ class ADMM:
         """Take a step; return the weights that fit, and the sparse weights before the step."""
         V = self._fit()
         if not self.quadratic:
-            mixed = RELAXED * self._scores_of(V) + (1 - RELAXED) * self.scores + self.score_dual
-            self.scores = self.loss.loss.proximal(self.loss.targets, mixed, self.rho.scores)
+            mixed = _relaxed(self._scores_of(V), self.scores) + self.score_dual
+            self.scores = self.loss.loss.proximal(self.loss.targets, mixed, self.rho_scores)
             self.score_dual = mixed - self.scores
-        mixed = RELAXED * V[:-1] + (1 - RELAXED) * self.sparse + self.dual
+        mixed = _relaxed(V[:-1], self.sparse) + self.dual
         self.dual = _limited(mixed, self.longest)
         before = self.sparse
         self.sparse = mixed - self.dual
@@ -353,8 +315,8 @@ class ADMM:
         return Z
 
     def _factorize(self) -> None:
-        self.ratio = self.rho.weights / self.rho.scores * self.scale
-        self.longest = self.objective.penalty / (self.rho.weights * self.scale)  # of the multipliers of a feature
+        self.ratio = self.rho_weights / self.rho_scores * self.scale
+        self.longest = self.objective.penalty / (self.rho_weights * self.scale)  # of the multipliers of a feature
         factor = factorize(self.features.gram, self.ratio)
         if len(factor) <= INVERTED:
             self._divide = inverse(factor).__matmul__
@@ -364,20 +326,24 @@ class ADMM:
     def _adapt(self, ratio: float, point: L1Point, most: float) -> None:
         """Change rho, each part by at most a factor.
 
-        That of weights grows with the ratio of primal to dual residual (Boyd et al., section 3.4.1). That of scores
-        tends to 2 a^2, if a part a of the rows has curvature: among 2, 2 a and other rules this took the fewest steps,
-        whether a was 1 or 0.1.
+        That of weights grows with the ratio of primal to dual residual (Boyd et al., section 3.4.1); that of scores
+        tends to 2 a^2, if a part a of the rows has curvature: among 2, 2 a and other rules this took the fewest steps.
         """
         change = min(max(ratio, 1 / most), most)
-        self.rho.weights *= change
+        self.rho_weights *= change
         self.dual /= change
         if not self.quadratic:
             part = float(self.features.weights @ np.count_nonzero(point.R, axis=1)) / point.R.shape[1]
-            aim = 2 * max(part / self.features.total, FEWEST_ACTIVE) ** 2
-            change = min(max(aim / self.rho.scores, 1 / most), most)
-            self.rho.scores *= change
+            aim = 2 * max(part / self.features.total, 0.02) ** 2
+            change = min(max(aim / self.rho_scores, 1 / most), most)
+            self.rho_scores *= change
             self.score_dual /= change
         self._factorize()
+
+
+def _relaxed(new: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """Return a step longer than the one from old to new (over-relaxation, Boyd et al., section 3.4.3)."""
+    return 1.8 * new + (1 - 1.8) * old
 
 
 def _limited(W: np.ndarray, longest: np.ndarray) -> np.ndarray:
@@ -387,20 +353,13 @@ def _limited(W: np.ndarray, longest: np.ndarray) -> np.ndarray:
 
 def _residual_ratio(fitted: np.ndarray, new: np.ndarray, old: np.ndarray, dual: np.ndarray) -> float:
     """Return the root of the relative primal residual over the relative dual residual."""
-    primal = float(np.linalg.norm(fitted - new))
-    change = float(np.linalg.norm(new - old))
-    size = float(np.linalg.norm(fitted))
-    pulled = float(np.linalg.norm(dual))
-    apart = primal * pulled
-    moved = size * change
+    apart = float(np.linalg.norm(fitted - new) * np.linalg.norm(dual))
+    moved = float(np.linalg.norm(fitted) * np.linalg.norm(new - old))
     if moved > 0:
         return math.sqrt(apart / moved)
     if apart > 0:
         return math.inf
     return 1.0
-
-
-# Newton steps on the features with nonzero weight.
 
 
 def newton_on_active_set(objective: L1Objective, point: L1Point, goal: float) -> L1Point:
@@ -415,7 +374,7 @@ def newton_on_active_set(objective: L1Objective, point: L1Point, goal: float) ->
     # maximum number of Newton steps; they end as soon as one no longer halves the gap
     for _ in range(20):
         active = np.flatnonzero(point.V[:-1].any(axis=1))
-        if len(active) == 0 or (len(active) + 1) * point.V.shape[1] > MOST_UNKNOWNS:
+        if len(active) == 0 or (len(active) + 1) * point.V.shape[1] > 1500:  # factoring the Hessian would not pay
             break
         part = L1Objective(objective.features.columns(active), objective.loss, objective.penalty)
         rows = [*active, -1]

@@ -33,12 +33,6 @@ MOST_OUTPUTS = 64
 MOST_DESCENT_STEPS = 500
 """Maximum number of steps for one penalty; about twenty are usual."""
 
-MOST_IDLE = 20
-"""Steps without progress after which rounding is assumed to be the reason."""
-
-MOST_HESSIAN_ENTRIES = 2**24
-"""Maximum total size of the Hessians that outputs have of their own."""
-
 
 def l2_path(
     F: Any, targets: Any, weights: Any, penalties: object, loss: Loss, *, tolerance: float | np.ndarray = L2_TOLERANCE
@@ -46,10 +40,9 @@ def l2_path(
     r"""Yield the minimizer of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda |w|^2` for each penalty.
 
     The intercepts are not penalized. Outputs (one against the rest, for several classes) are separate problems, except
-    for multinomial logistic regression, whose outputs add up to zero. Targets are -1 or +1, one-hot for the latter; if
-    a class has no row, there may be no minimizer (an intercept would fall forever), and the result is within the
-    tolerance of the infimum. A weight of 2 is the same as the row twice. Decreasing penalties are fastest, as each
-    minimizer is found starting from the previous one. If F is a tensor, the work is done on its device.
+    for multinomial logistic regression, whose outputs add up to zero. If a class has no row, there may be no minimizer
+    (an intercept would fall forever), and the result is within the tolerance of the infimum. Decreasing penalties are
+    fastest, as each minimizer is found starting from the previous one. If F is a tensor, so is the work.
 
     The tolerance, of all penalties or of each, is how far the objective of an output may be above its minimum, by an
     estimate, relative to its value at w = 0; the `gap` of a model is the largest such estimate.
@@ -88,8 +81,7 @@ def minimize_path(
 ) -> Iterator[LinearModel]:
     """Yield the minimizer for each penalty, starting from the previous one, extrapolated.
 
-    The stopping criterion is half the squared gradient in the norm of the preconditioner: the decrease by a Newton step
-    if all rows had the average curvature. The criterion is kept on the host; everything else is where the features are.
+    The stopping criterion, kept on the host, is half the squared gradient in the norm of the preconditioner.
     """
     intercepts, reference = loss.start()
     loss = loss.moved(features.placed)
@@ -124,8 +116,7 @@ class L2Objective:
         V = V + 0.0
         Z = Z + 0.0
         if self.features.single:
-            # the tolerance of steps with products in float32, which are followed by steps in float64
-            # the part of the tolerance aimed at roughly, so that the check in float64 finds it met
+            # roughly, a part of the tolerance is aimed at, so that the check in float64 finds it met
             Descent(self, V, Z, rough=True).run(np.maximum(0.8 * enough, 1e-8 * reference))
             Z = self.features.scores(V)
         return V, Z, Descent(self, V, Z, rough=False).run(enough)
@@ -134,7 +125,7 @@ class L2Objective:
         """Return the objective of some outputs."""
         answer = L2Objective(self.features, self.loss.columns(which), self.penalty)
         answer.level = self.level[which]
-        answer.hessians = None if self.hessians is None else [self.hessians[j] for j in which]
+        answer.hessians = self.hessians and [self.hessians[j] for j in which]
         return answer
 
     @property
@@ -142,9 +133,11 @@ class L2Objective:
         """The number of steps that cost about as much as factoring the Hessian of each output."""
         d = self.features.F.shape[1]
         outputs = len(self.level)
-        if outputs * d * d > MOST_HESSIAN_ENTRIES:
+        if outputs * d * d > 2**24:  # values of all Hessians together
             return MOST_DESCENT_STEPS
-        return 10 + d * (min(outputs, 5) if self.loss.loss.couples_outputs else 1) // 30
+        if not self.loss.loss.couples_outputs:
+            outputs = 1
+        return 10 + d * min(outputs, 5) // 30
 
     def update_level(self, Z: Any) -> None:
         """Set the average curvature to that at some scores."""
@@ -183,11 +176,7 @@ class L2Objective:
 
 
 class Descent:
-    """Conjugate gradient steps from V to the minimum; outputs that have converged drop out, several at a time.
-
-    The starting point V and its scores Z are overwritten with the result. Rough updates of scores and gradients are
-    computed in the precision of the features.
-    """
+    """Conjugate gradient steps, which overwrite V and its scores Z; outputs that have converged drop out."""
 
     def __init__(self, objective: L2Objective, V: Any, Z: Any, *, rough: bool) -> None:
         self.objective = objective
@@ -196,7 +185,9 @@ class Descent:
         self.V = V
         self.Z = Z
         self.left = np.arange(V.shape[1])
-        self.gaps, self.best, self.idle = (np.full(V.shape[1], value) for value in (np.inf, np.inf, 0.0))
+        self.gaps = np.full(V.shape[1], np.inf)
+        self.best = self.gaps.copy()
+        self.idle = np.zeros(V.shape[1])
         xp = namespace(V)
         self.slopes = xp.zeros_like(Z)
         self.sums = xp.zeros_like(V)
@@ -247,9 +238,11 @@ class Descent:
     def _gradient(self, *, rough: bool) -> Any:
         """Return the gradient; roughly, by the change since the last step."""
         slopes = self.objective.loss.slopes(self.Z)
-        change = self.objective.features.combine(slopes - self.slopes if rough else slopes, rough=rough)
+        if rough:
+            self.sums = self.sums + self.objective.features.combine(slopes - self.slopes, rough=True)
+        else:
+            self.sums = self.objective.features.combine(slopes)
         self.slopes = slopes
-        self.sums = self.sums + change if rough else change
         gradient = self.sums + 0.0
         gradient[:-1] += 2 * self.objective.penalty * self.V[:-1]
         return gradient
@@ -260,7 +253,8 @@ class Descent:
         self.gaps[left] = gap
         self.idle[left] = np.where(gap < self.best[left], 0, self.idle[left] + 1)
         self.best[left] = np.minimum(gap, self.best[left])
-        return (gap > enough[left]) & (self.idle[left] < MOST_IDLE)
+        # steps without progress after which rounding is assumed to be the reason
+        return (gap > enough[left]) & (self.idle[left] < 20)
 
     def _turn(self, gradient: Any, steepest: Any, rho: Any) -> None:
         """Set the next direction: a descent direction, conjugate to the last one."""
@@ -276,7 +270,9 @@ class Descent:
     def _drop_others(self, going: np.ndarray) -> None:
         """Continue with some outputs only."""
         self._write()
-        self.left, self.objective, self.rho = self.left[going], self.objective.columns(going), self.rho[going]
+        self.left = self.left[going]
+        self.objective = self.objective.columns(going)
+        self.rho = self.rho[going]
         for name in ("V", "Z", "slopes", "sums", "P", "last_gradient"):
             setattr(self, name, getattr(self, name)[:, going])
 

@@ -32,22 +32,11 @@ DIRECTLY = 8
 DIRECT_WORK = {"cuda": 3e11, "cpu": 0.0}
 """Rows times squared landmarks up to which they are solved directly in any case, by the type of the device."""
 
-PRECONDITIONED_BY = 4
-"""Rows per landmark whose normal equations are the preconditioner."""
-
 CHOSEN_ON = 20
 """Rows per landmark on which the penalty is chosen."""
 
-
-ROUGH_STEPS: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
-"""The accuracy with which penalties are compared and the model is evaluated: losses are off by about its square."""
-
-JITTER = {4: 1e-8, 8: 1e-15}
-"""Added to the diagonal of K(L, L), relative to its trace, by the bytes of a value: anything smaller is rounding."""
-
 GROUP_JITTER = {4: 1e-9, 8: 0.0}
 """Added to the preconditioner for sums over groups, relative to its diagonal: it must not enlarge their rounding."""
-
 
 CELLS = {"cuda": 2**26, "cpu": 2**20}
 """Values of a block of similarities in float64, by the type of the device."""
@@ -63,10 +52,9 @@ def fit_by_products(
 ) -> tuple[LinearModel, Trial, Equations]:
     """Return the model of all rows, the trial of rows held out from it and from choices, and the equations.
 
-    The operator is K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it. `order` holds the
-    rows with a weight in random order; the last ones are held out: those on which the penalty is chosen, then those of
-    the trial. Models are compared when fitted to the first rows of the order: as a noise level of the targets the
-    penalty does not depend on the number of rows. Penalties near `start`, if given, are tried first.
+    The operator is K(rows, landmarks). `order` holds the rows with a weight in random order; the last ones are held
+    out: those on which the penalty is chosen, then those of the trial. As a noise level of the targets the penalty does
+    not depend on the number of rows; those near `start`, if given, are tried first.
     """
     ridge = LandmarkRidge(operator, Y, weights)
     m = operator.shape[1]
@@ -85,20 +73,20 @@ def fit_by_products(
         moments += ridge.only(np.sort(last)).moments
         equations = Equations(ridge, lam, None, ridge.factor(moments, lam))
         return ridge.solve(moments, equations.factor), ridge.only(held[1]).trial(lam, without), equations
-    some = np.sort(learned[: PRECONDITIONED_BY * m])
+    some = np.sort(learned[: 4 * m])
     moments = ridge.only(some).moments
     part = ridge.only(np.sort(learned[: CHOSEN_ON * m]))
 
     def approximate(lam: float, nearest: LinearModel | None) -> LinearModel:
         factor = ridge.factor(moments, lam * moments.weight / part.total)
-        return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), **ROUGH_STEPS)
+        return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), steps=10, tolerance=1e-2)
 
     lam, without = _best_penalty(approximate, loss, ridge.spread * part.total, start)
     fitted = weights.copy()
     fitted[last] = 0.0
     times = float(fitted.sum()) / moments.weight
     factor = ridge.factor(moments, lam / times, GROUP_JITTER[operator.dtype.itemsize])
-    without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without, **ROUGH_STEPS)
+    without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without, steps=10, tolerance=1e-2)
     model = ridge.iterate(lam, factor, without)
     return model, ridge.only(held[1]).trial(lam, without), Equations(ridge, lam, some, factor)
 
@@ -112,7 +100,7 @@ def _best_penalty(
     """Return a penalty better than its neighbors, and its model; each fit starts from that of the nearest penalty."""
     search = Search(lambda place: fit(unit * float(PENALTIES[place]), search.nearest(place)), loss=loss)
     # the penalty that is tried first, relative to the trace
-    place = downhill(search.loss, nearest_place(1e-6 if start is None else start / unit), DECADE)
+    place = downhill(search.loss, nearest_place((start or 1e-6 * unit) / unit), DECADE)
     return unit * float(PENALTIES[place]), search[place]
 
 
@@ -140,10 +128,7 @@ class Equations(NamedTuple):
 
 
 class LandmarkRidge:
-    """Ridge regression on K(rows, landmarks), for any penalty, on a device; see :func:`fit_by_products`.
-
-    `gram` is K(L, L) in float64, if known.
-    """
+    """Ridge regression on K(rows, landmarks) on a device; `gram` is K(L, L) in float64, if known."""
 
     def __init__(self, operator: Any, Y: Any, weights: Any, gram: Any = None) -> None:
         self.operator = operator
@@ -175,8 +160,8 @@ class LandmarkRidge:
 
     @cached_property
     def jitter(self) -> float:
-        """What is added to the diagonal of K(L, L)."""
-        return JITTER[self.operator.dtype.itemsize] * float(self.gram.diagonal().sum())
+        """What is added to the diagonal of K(L, L), by the bytes of a value: anything smaller is rounding."""
+        return {4: 1e-8, 8: 1e-15}[self.operator.dtype.itemsize] * float(self.gram.diagonal().sum())
 
     def scores(self, model: LinearModel) -> np.ndarray:
         """Return the scores of all rows, in float64."""
@@ -307,10 +292,10 @@ class LandmarkRidge:
     def iterate(
         self, lam: float, factor: Any, start: LinearModel, steps: int = 50, tolerance: float = 1e-3
     ) -> LinearModel:
-        """Return the minimizer for a penalty by conjugate gradients from another model; `gap` is the relative gradient.
+        """Return the minimizer by conjugate gradients from another model; `gap` is the relative gradient.
 
-        The factor is that of the normal equations of some of the rows, for the penalty times their part of all weights.
-        Steps end at a gradient relative to that at zero, both in the norm of the preconditioner.
+        The factor is that of some of the rows, for the penalty times their part of all weights. Losses are off by about
+        the square of the gap.
         """
         right, middle = self._sides
         curvature = partial(self._curvature, lam)

@@ -22,10 +22,6 @@ from similitude.support import interruptibly
 
 EPS = float(np.finfo(np.float64).eps)
 
-SHIFT_RATIO = 4.0
-"""Ratio of neighboring shifts for which a matrix is factored: the nearest one serves for all between."""
-
-
 LONG_FACTORIZATION = 1000
 """Number of rows from which a factorization takes long enough to be interrupted."""
 
@@ -45,8 +41,8 @@ def symmetric_eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             raise LinAlgError("the eigenvalues did not converge")
         return values, V
     n = len(M)
-    values = np.empty(len(M))
-    V = M if M.flags.f_contiguous and M.flags.writeable else M.copy(order="F")
+    values = np.empty(n)
+    V = np.require(M, requirements=["F", "W"])
 
     def solve(work: np.ndarray, indices: np.ndarray, sizes: tuple[int, int]) -> int:
         return call(b"V", b"L", n, V, n, values, work, sizes[0], indices, sizes[1])
@@ -56,9 +52,7 @@ def symmetric_eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def some_eigen(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues number `first` to `last` in increasing order, and their eigenvectors.
-
-    The lower triangle of M is read and overwritten.
+    """Return eigenvalues number `first` to `last`, increasing, and eigenvectors; the lower triangle is overwritten.
 
     >>> values, V = some_eigen(np.array([[2.0, 0.0], [1.0, 2.0]], order="F"), 1, 1)
     >>> values, V.shape
@@ -66,12 +60,12 @@ def some_eigen(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.nda
     """
     call = _routine("dsyevr")
     if call is None or len(M) < LONG_FACTORIZATION or M.dtype != np.float64:
-        some = None if (first, last) == (0, len(M) - 1) else (first, last)
-        values, V = eigh(M, overwrite_a=True, check_finite=False, subset_by_index=some)
-        return values, V
+        if (first, last) == (0, len(M) - 1):
+            return tuple(eigh(M, overwrite_a=True, check_finite=False))
+        return tuple(eigh(M, overwrite_a=True, check_finite=False, subset_by_index=(first, last)))
     n = len(M)
     count = last - first + 1
-    A = M if M.flags.f_contiguous and M.flags.writeable else M.copy(order="F")
+    A = np.require(M, requirements=["F", "W"])
     values = np.empty(n)
     V = np.empty((n, count), order="F")
     support = np.empty(2 * n, np.intc)
@@ -122,10 +116,7 @@ def upper_cholesky(M: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache
 def _routine(name: str) -> Any:
-    """Return a routine of SciPy's LAPACK that takes arrays, numbers and letters and returns its info; None if unknown.
-
-    Numbers are 32-bit integers, which the description of the routine must say.
-    """
+    """Return a routine of SciPy's LAPACK with 32-bit integers, as a function that returns its info; or None."""
     capsule = cython_lapack.__pyx_capi__.get(name)
     if capsule is None:
         return None
@@ -162,14 +153,10 @@ def _by_address(value: Any) -> tuple[Any, Any]:
     return value, ctypes.addressof(value)
 
 
-# Positive semi-definite matrices, on NumPy or on a device.
-
-
 class ShiftedFactors:
-    """Approximate inverses of gram + shift I, for shifts on a geometric grid; the last few factors are kept.
+    """Approximate inverses of gram + shift I, for shifts on a geometric grid; the last few factors are kept."""
 
-    Of a matrix that is an array, the upper triangle is read.
-    """
+    ratio = 4.0  # of neighboring shifts for which a matrix is factored: the nearest one serves for all between
 
     def __init__(self, gram: Any) -> None:
         self.gram = gram
@@ -179,7 +166,7 @@ class ShiftedFactors:
     def solve(self, shifts: Any, B: Any) -> Any:
         """Return (gram + shift I)^-1 b for each column b of B and its shift, rounded to the grid."""
         relative = np.clip(as_numpy(shifts) / self.scale, EPS, 1e100)
-        places = np.rint(np.log(relative) / math.log(SHIFT_RATIO)).astype(int)
+        places = np.rint(np.log(relative) / math.log(self.ratio)).astype(int)
         answer = namespace(B).empty_like(B)
         for place in np.unique(places):
             mine = np.flatnonzero(places == place)
@@ -190,7 +177,7 @@ class ShiftedFactors:
         """Return the factor for one point of the grid."""
         factor = self._kept.pop(place, None)
         if factor is None:
-            factor = factorize(self.gram, self.scale * SHIFT_RATIO**place)
+            factor = factorize(self.gram, self.scale * self.ratio**place)
         self._kept[place] = factor
         # factors kept at a time
         while len(self._kept) > 4:
@@ -201,8 +188,8 @@ class ShiftedFactors:
 def factorize(gram: Any, shift: Any) -> Any:
     """Return the upper Cholesky factor of gram + diag(shift), of which an array's upper triangle is read.
 
-    If rounding leaves the matrix indefinite (duplicate features and a tiny shift), its diagonal grows by the smallest
-    power of 100 times the rounding error that helps: for a preconditioner this costs only a few more steps.
+    If rounding leaves the matrix indefinite, its diagonal grows by the smallest power of 100 times the rounding error
+    that helps: for a preconditioner this costs only a few more steps.
     """
     diagonal = gram.diagonal().clip(0.0) + shift
     diagonal[diagonal == 0] = 1.0
@@ -234,9 +221,8 @@ def solve(factor: Any, B: Any) -> Any:
     if isinstance(factor, np.ndarray):
         return dpotrs(factor, B)[0].reshape(B.shape)  # SciPy's checks would take longer than small systems
     triangular = namespace(factor).linalg.solve_triangular
-    columns = B if B.ndim == 2 else B[:, None]
-    found = triangular(factor, triangular(factor.T, columns, upper=False), upper=True)
-    return found.reshape(B.shape)
+    columns = B.reshape(len(B), -1)
+    return triangular(factor, triangular(factor.T, columns, upper=False), upper=True).reshape(B.shape)
 
 
 def inverse(factor: np.ndarray) -> np.ndarray:
@@ -252,15 +238,12 @@ def inverse(factor: np.ndarray) -> np.ndarray:
     return whole
 
 
-# Conjugate gradients for several columns at once.
-
-
 def conjugate_steps(
     matrix: Callable[[Any], Any], preconditioner: Callable[[Any], Any], goal: Any
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield ever better z with matrix(z) = goal, what z leaves, and the square of that in the preconditioner's norm.
+    """Yield ever better z with matrix(z) = goal, what z leaves, and its square in the norm of the preconditioner.
 
-    The first z is zero. The preconditioner is nearly the inverse of the matrix; the caller decides when to stop.
+    The first z is zero; the caller decides when to stop.
     """
     z = namespace(goal).zeros_like(goal)
     p = preconditioner(goal)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-BlocksOfGroups = Callable[[np.ndarray], np.ndarray]
-"""Given the rows of some groups of one size, of shape (groups, size), returns their matrices (groups, size, size)."""
+DETERMINED = 1e-8
+"""A row whose leverage is this close to one fixes its own prediction and cannot be evaluated by leaving it out."""
 
 
 def rows_by_size(groups: np.ndarray) -> list[np.ndarray]:
@@ -22,44 +20,41 @@ def rows_by_size(groups: np.ndarray) -> list[np.ndarray]:
     return [np.stack([part for part in parts if len(part) == size]) for size in sizes]
 
 
-def solved_by_group(blocks: BlocksOfGroups, values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Solve the equations of every group, whose right-hand sides are its rows of the values."""
+def solved_by_group(R: np.ndarray, values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Solve the equations of every group: its block of R R', and its rows of the values as right-hand sides."""
     found = np.empty(values.shape)
     for rows in rows_by_size(groups):
-        found[rows] = np.linalg.solve(blocks(rows), values[rows])
+        found[rows] = np.linalg.solve(R[rows] @ np.swapaxes(R[rows], 1, 2), values[rows])
     return found
 
 
-def residuals_from_halves(Z: np.ndarray, residuals: np.ndarray, groups: np.ndarray, least: float) -> np.ndarray | None:
+def residuals_from_halves(Z: np.ndarray, residuals: np.ndarray, groups: np.ndarray) -> np.ndarray:
     r"""Return the residuals of each group without it: the solution of :math:`(I - Z_G Z_G^\top) e_G = r_G`.
 
-    Z Z' is the hat matrix. None if a group determines its own predictions: a pivot is below `least`. Groups with more
-    rows than Z has columns take the smaller equations of Z'Z.
+    Z Z' is the hat matrix. They are NaN if a group determines its own predictions.
     """
-    found = np.empty(residuals.shape)
+    found = np.full(residuals.shape, np.nan)
     for rows in rows_by_size(groups):
         H = Z[rows]
         r = residuals[rows]
         across = np.swapaxes(H, 1, 2)
-        wide = rows.shape[1] <= Z.shape[1]
-        blocks = np.eye(min(H.shape[1:])) - (H @ across if wide else across @ H)
+        few = rows.shape[1] <= Z.shape[1]
+        products = H @ across if few else across @ H
+        blocks = np.eye(products.shape[1]) - products
         try:
             pivots = np.diagonal(np.linalg.cholesky(blocks), axis1=1, axis2=2) ** 2
         except np.linalg.LinAlgError:
-            return None
-        if pivots.min() < least:
-            return None
-        found[rows] = np.linalg.solve(blocks, r) if wide else r + H @ np.linalg.solve(blocks, across @ r)
+            return np.full(residuals.shape, np.nan)
+        if pivots.min() < DETERMINED:
+            return np.full(residuals.shape, np.nan)
+        found[rows] = np.linalg.solve(blocks, r) if few else r + H @ np.linalg.solve(blocks, across @ r)
     return found
 
 
 def with_mean_of_others(
     residuals: np.ndarray, of_ones: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray
 ) -> np.ndarray:
-    """Return residuals of left-out groups by models of targets less the mean of the others, not of all rows.
-
-    `of_ones` are the residuals of the target 1, and the mean of Y with these weights is zero.
-    """
+    """Return residuals by models of targets less the mean of other groups; `of_ones` are those of the target 1."""
     _, member = np.unique(groups, return_inverse=True)
     sums = np.stack([np.bincount(member, weights * y) for y in Y.T], axis=1)
     others = -sums / (weights.sum() - np.bincount(member, weights))[:, None]

@@ -64,12 +64,18 @@ class Loss(Parametric):
         raise NotImplementedError
 
     def best_constant(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the constant score of each output with the smallest weighted loss: where solvers start."""
-        raise NotImplementedError
+        """Return the constant score of each output where solvers start: by default the weighted mean of the targets."""
+        return weights @ y / weights.sum()
 
     def along(self, y: Any, weights: Any, Z: Any, D: Any) -> Line:
         """Return the derivatives in t of the weighted loss of the scores Z + t D, for line searches."""
-        raise NotImplementedError
+        sD = weights[:, None] * D
+
+        def derivatives(t: Any) -> tuple[Any, Any]:
+            f = Z + t * D
+            return column_dots(self.derivative(y, f), sD), column_dots(self.second_derivative(y, f) * sD, D)
+
+        return derivatives
 
     def pieces(self, y: np.ndarray) -> list[Piece] | None:
         """Return the dual variables of a piecewise linear loss; None for other losses.
@@ -130,10 +136,6 @@ class SquaredHinge(Loss):
         """Return z beyond the margin, else a weighted mean of z and y."""
         margins = y * z
         return np.where(margins < 1.0, y * (2.0 + rho * margins) / (2.0 + rho), z)
-
-    def best_constant(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the weighted mean of the labels."""
-        return weights @ y / weights.sum()
 
     def along(self, y: Any, weights: Any, Z: Any, D: Any) -> Line:
         """Return 2 s u v and 2 s v^2, where 1 - y f = u + t v is positive, summed over rows."""
@@ -258,10 +260,6 @@ class Squared(Loss):
         """Return y g + g^2 / 4."""
         return y * g + g**2 / 4
 
-    def best_constant(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the weighted mean of the targets."""
-        return weights @ y / weights.sum()
-
     def along(self, y: Any, weights: Any, Z: Any, D: Any) -> Line:
         """Return the derivatives of a parabola."""
         slopes = 2.0 * weights[:, None] * D
@@ -379,18 +377,6 @@ class SmoothQuantile(Loss):
     def best_constant(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the weighted quantile of each output."""
         return weighted_quantile(y, weights, self.tau)
-
-    def along(self, y: Any, weights: Any, Z: Any, D: Any) -> Line:
-        """Return the slope, and the curvature that `second_derivative` tells, summed over rows."""
-        far = Z - y
-        sD = weights[:, None] * D
-
-        def derivatives(t: Any) -> tuple[Any, Any]:
-            error = far + t * D
-            slope = error.clip(-self.width, self.width) - self._tilt
-            return column_dots(slope, sD), column_dots(self.width / abs(error).clip(self.width) * sD, D)
-
-        return derivatives
 
 
 class EpsilonInsensitive(Loss):

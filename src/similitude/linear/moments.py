@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from similitude.compute import as_numpy, beside, in_precision, namespace
+from similitude.evaluation import at_rows
 
 STRIP_BYTES = 2**22
 """Bytes of a strip of rows in float64: it stays in the CPU cache while it is used."""
@@ -23,20 +24,18 @@ OFF_CENTER = 100.0
 
 
 def strips(F: Any, mean: Any = None, *, rough: bool = False) -> Iterator[tuple[slice, Any]]:
-    """Yield the rows of F, less a mean, in float64 or, roughly, in their own precision.
-
-    The next strip may overwrite this one. With a mean, a strip may be written to.
-    """
+    """Yield the rows of F, less a mean, in float64 or, roughly, as they are; the next strip may overwrite this one."""
+    dtype = namespace(F).float64
+    if rough:
+        dtype = F.dtype
+    height = DEVICE_CELLS // max(1, F.shape[1])
     on_host = isinstance(F, np.ndarray)
+    buffer = None
     if on_host:
-        dtype = F.dtype if rough else np.dtype(np.float64)
-        height = STRIP_BYTES // (8 * max(1, F.shape[1]))
-    else:
-        dtype = F.dtype if rough else namespace(F).float64
-        height = DEVICE_CELLS // F.shape[1]
-    height = max(1, min(len(F), height))
-    copied = mean is not None or F.dtype != dtype
-    buffer = np.empty((height, F.shape[1]), dtype=dtype) if on_host and copied else None
+        height = min(len(F), STRIP_BYTES // (8 * max(1, F.shape[1])))
+        if mean is not None or F.dtype != dtype:
+            buffer = np.empty((max(1, height), F.shape[1]), dtype=dtype)
+    height = max(1, height)
     for first in range(0, len(F), height):
         rows = slice(first, min(first + height, len(F)))
         strip = F[rows]
@@ -55,9 +54,8 @@ def strips(F: Any, mean: Any = None, *, rough: bool = False) -> Iterator[tuple[s
 def products(F: Any, W: Any, mean: Any = None, *, rough: bool = False) -> Any:
     """Return (F - mean) W in float64; roughly, with products in the precision of F."""
     answer = zeros((len(F), W.shape[1]), F)
-    narrow = in_precision(W, F.dtype) if rough else W
     for rows, strip in strips(F, mean, rough=rough):
-        answer[rows] = strip @ narrow
+        answer[rows] = strip @ in_precision(W, strip.dtype)
     return answer
 
 
@@ -86,21 +84,13 @@ class LinearModel:
 
     def scores(self, F: Any) -> np.ndarray:
         """Return f at each row of F, an array or a tensor, as float64 whatever the precision of F."""
-        if not isinstance(F, np.ndarray):
-            return as_numpy(products(F, beside(self.weights, F))) + self.intercept
-        if F.dtype == np.float64:
+        if isinstance(F, np.ndarray) and F.dtype == np.float64:
             return np.asarray(F @ self.weights + self.intercept)
-        return np.asarray(products(F, self.weights) + self.intercept)
-
-
-SAMPLED = 256
-SHIFTED_STRIP = 2048
-"""Rows by which it is decided whether features are far from centered, and rows that are then shifted at once."""
+        return as_numpy(products(F, beside(self.weights, F))) + self.intercept
 
 
 FEW_GROUPED_ROWS = 1000
 """Rows whose sums over groups are a product of dense matrices."""
-
 
 DIVIDED_AT_ONCE = 256
 """Rows up to which a symmetric matrix is divided by a triangle on one side after the other."""
@@ -118,7 +108,7 @@ class Members:
     numbers: Any = None  # targets of shape (n, k), whose sums over groups are kept too
 
     def __getitem__(self, cut: slice) -> Members:
-        return Members(self.group[cut], self.n_groups, None if self.numbers is None else self.numbers[cut])
+        return Members(self.group[cut], self.n_groups, at_rows(self.numbers, cut))
 
 
 @dataclass
@@ -155,14 +145,10 @@ class GroupMoments:
         """Return the sums over rows in memory, with products in float64."""
         if F.dtype == np.float64:
             return cls.of(F, members, weights)
-        total: GroupMoments | None = None
-        for rows, strip in strips(F):
-            part = cls.of(strip, members[rows], weights[rows])
-            if total is None:
-                total = part
-            else:
-                total += part
-        assert total is not None
+        parts = (cls.of(strip, members[rows], weights[rows]) for rows, strip in strips(F))
+        total = next(parts)
+        for part in parts:
+            total += part
         return total
 
     def moved(self, move: Callable[[Any], Any]) -> GroupMoments:
@@ -203,39 +189,35 @@ class Moments:
 
     @classmethod
     def of(cls, F: Any, Y: Any, weights: Any, members: Members | None = None) -> Moments:
-        """Return the moments of rows (arrays or tensors); products are computed in the precision of the features.
-
-        `members` says to which groups the rows belong, if sums over groups are kept apart.
-        """
-        shift = _shift(F) if F.dtype.itemsize == 4 else None
-        if shift is None or not shift.any():
-            return cls._of(F, Y, weights, members)
-        cuts = [slice(start, start + SHIFTED_STRIP) for start in range(0, F.shape[0], SHIFTED_STRIP)]
-        parts = (
-            cls._of(F[cut] - shift, Y[cut], weights[cut], None if members is None else members[cut]) for cut in cuts
-        )
-        total = next(parts)
-        for part in parts:
-            total += part
-        return total._about(in_precision(shift, namespace(F).float64))
+        """Return the moments of rows, and those of their groups; products have the precision of the features."""
+        if F.dtype.itemsize == 4 and (shift := _shift(F)).any():
+            found = cls._of(F - shift, Y, weights, members)
+            return found._about(in_precision(shift, namespace(F).float64))
+        return cls._of(F, Y, weights, members)
 
     @classmethod
     def _of(cls, F: Any, Y: Any, weights: Any, members: Members | None) -> Moments:
         on_host = isinstance(F, np.ndarray)
-        xp = np if on_host else namespace(F)
+        xp: Any = np
+        if not on_host:
+            xp = namespace(F)
         exact = F.dtype == weights.dtype == xp.float64
         weighted = weights[:, None] * Y
-        features = (weights if exact else in_precision(weights, F.dtype)) @ F
+        narrow = [weights, weighted, xp.sqrt(weights)]
+        if not exact:
+            narrow = [in_precision(one, F.dtype) for one in narrow]
+        features = narrow[0] @ F
         cross = None
         # number of classes from which on sums over the rows of each are quicker than a product with their codes
         if on_host and Y.shape[1] >= 32 and len(Y):
             cross = _cross_of_codes(F, Y, weights, features)
         if cross is None:
-            cross = F.T @ (weighted if exact else in_precision(weighted, F.dtype))
-        groups = None if members is None else GroupMoments.of(F, members, weights)
+            cross = F.T @ narrow[1]
+        groups = None
+        if members is not None:
+            groups = GroupMoments.of(F, members, weights)
         if bool((weights != 1.0).any()):
-            root = xp.sqrt(weights)
-            F = F * (root if exact else in_precision(root, F.dtype))[:, None]
+            F = F * narrow[2][:, None]
         gram = F.T @ F
         if not exact:
             features, gram, cross = [in_precision(one, xp.float64) for one in (features, gram, cross)]
@@ -245,24 +227,24 @@ class Moments:
     def moved(self, move: Callable[[Any], Any]) -> Moments:
         """Return the same with each array passed through `move`."""
         arrays = {name: move(getattr(self, name)) for name in ("features", "targets", "gram", "cross")}
-        groups = None if self.groups is None else self.groups.moved(move)
-        return replace(self, **arrays, groups=groups)
+        return replace(self, **arrays, groups=self.groups and self.groups.moved(move))
 
     def to_arrays(self) -> dict[str, Any]:
         """Return all fields by name; those of groups have a prefix."""
         found = {name: value for name, value in vars(self).items() if name != "groups"}
-        apart = {} if self.groups is None else vars(self.groups)
-        return found | {GROUP_PREFIX + name: value for name, value in apart.items()}
+        if self.groups is not None:
+            found |= {GROUP_PREFIX + name: value for name, value in vars(self.groups).items()}
+        return found
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Moments:
         """Return the moments whose `to_arrays` gave these arrays."""
         found: dict[str, Any] = {name: float(one) if one.ndim == 0 else one for name, one in arrays.items()}
         apart = {name: found.pop(name) for name in list(found) if name.startswith(GROUP_PREFIX)}
-        groups = (
-            GroupMoments(**{name.removeprefix(GROUP_PREFIX): one for name, one in apart.items()}) if apart else None
-        )
-        return cls(**found, groups=groups)
+        total = cls(**found)
+        if apart:
+            total.groups = GroupMoments(**{name.removeprefix(GROUP_PREFIX): one for name, one in apart.items()})
+        return total
 
     def __add__(self, other: Moments) -> Moments:
         total = self.moved(lambda array: array + 0.0)
@@ -285,7 +267,7 @@ class Moments:
         across = self.features[:, None] * by
         gram = self.gram + across + across.T + self.weight * (by[:, None] * by)
         cross = self.cross + by[:, None] * self.targets
-        groups = None if self.groups is None else self.groups.about(by)
+        groups = self.groups and self.groups.about(by)
         return Moments(self.weight, self.features + self.weight * by, self.targets, gram, cross, self.eps, groups)
 
     def divided(self, U: np.ndarray, columns: slice) -> Moments:
@@ -293,8 +275,11 @@ class Moments:
         features = self.features.copy()
         gram = self.gram.copy()
         cross = self.cross.copy()
-        groups = None if self.groups is None else self.groups.moved(np.copy)
-        for rows in (features, cross, *([] if groups is None else [groups.cross])):
+        groups = self.groups and self.groups.moved(np.copy)
+        divided = [features, cross]
+        if groups is not None:
+            divided.append(groups.cross)
+        for rows in divided:
             rows[columns] = solve_triangular(U, rows[columns], trans=1, check_finite=False)
         divide_both_sides(gram[columns, columns], U)
         start, stop, _ = columns.indices(len(gram))
@@ -359,10 +344,7 @@ def sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -
 
 
 def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray | None:
-    """Return the sum of s_i f_i y_i' if the targets are codes of many classes, by sums over classes; otherwise None.
-
-    The target of a row is high in the column of its class, and low in all others.
-    """
+    """Return the sum of s_i f_i y_i' if the targets are codes of classes, high in a row's own column; or None."""
     own = Y.argmax(axis=1)
     low = Y.min()
     high = Y.max()
@@ -375,11 +357,10 @@ def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray |
 def _shift(F: Any) -> Any:
     """Return what to subtract from features in single precision before they are multiplied.
 
-    It is their mean, where the first rows suggest that it dwarfs their spread: the products would otherwise hold little
-    but its square, and rounding errors.
+    It is their mean where that dwarfs the spread of the first rows: products would hold little but its square.
     """
     xp = namespace(F)
-    some = in_precision(F[:SAMPLED], xp.float64)
+    some = in_precision(F[:256], xp.float64)
     mean = xp.mean(some, axis=0)
     far = mean**2 > OFF_CENTER * xp.var(some, axis=0)
     return in_precision(xp.where(far, mean, xp.zeros_like(mean)), F.dtype)

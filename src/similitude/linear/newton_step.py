@@ -15,7 +15,6 @@ probabilities themselves bound the curvature from above, and each output takes a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,16 +27,12 @@ from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic, SquaredH
 from similitude.linear.moments import LinearModel
 from similitude.linear.weighted_loss import WeightedLoss
 
-LEAST_CURVATURE = 1e-9
-"""Smallest curvature of the logistic losses: rows far beyond the margin keep finite working responses."""
-
 
 @dataclass(frozen=True, eq=False)
 class NewtonStep:
     """A linear model as least squares on working responses, and what groups of rows add to it.
 
-    The working weights :math:`s_i c_i`, and their `sums` with the working responses, are numbers of single precision,
-    so that they can be kept in half the space, and the model is exactly theirs.
+    The working weights and `sums` are rounded to single precision, so that they can be kept in half the space.
     """
 
     model: LinearModel  # after the step, or before it if the step would not lower the objective
@@ -60,15 +55,13 @@ def newton_step(
 ) -> NewtonStep:
     """Take a Newton step from a model that nearly minimizes its objective, and keep it if it lowers the objective.
 
-    With ``penalty="l1"`` the model is kept in any case: its solver stops farther from the minimum. Y are codes of
-    classes, or numbers. `members`, of shape (n, groups), are 1 for the rows of a group, which are in no other group;
+    With ``penalty="l1"`` the model is kept in any case. `members`, of shape (n, groups), are 1 for the rows of a group;
     without them, of each output, the rows of its own class are the first group, and all others the second.
     """
     coupled = is_coupled(loss, Y.shape[1])
-    made = LOSSES[loss]() if isinstance(loss, str) else loss
+    data = WeightedLoss.of(LOSSES[loss]() if isinstance(loss, str) else loss, Y, weights)
     if coupled:
-        made = MultinomialLogistic()
-    data = WeightedLoss.of(made, Y > 0 if coupled else Y, weights)
+        data = WeightedLoss.of(MultinomialLogistic(), Y > 0, weights)
     features = Features(F, weights)
     scores = model.scores(F)
     sizes = np.sqrt((model.weights**2).sum(axis=1))
@@ -77,6 +70,9 @@ def newton_step(
     if penalty == "l1":
         used = np.flatnonzero(sizes > 0)
         penalties = lam / sizes[used]
+    groups = np.stack([Y > 0, Y <= 0], axis=1).astype(float)
+    if members is not None:
+        groups = np.broadcast_to(members[:, :, None], (*members.shape, Y.shape[1]))
     before = data.value(scores) + lam * float((sizes**2).sum())
     # how far beyond the margin rows count under the squared hinge; the next one is tried if a step does not help
     for slack in (0.1, 0.5, np.inf) if loss == "squared_hinge" else (0.0,):
@@ -84,7 +80,7 @@ def newton_step(
         sums = _short(curvatures * scores - data.slopes(scores))
         base = sums.sum(axis=0) / curvatures.sum(axis=0)
         targets = sums - curvatures * base
-        W, b = _of_groups(features, curvatures, targets, lambda k: _groups(Y, members, k), used, penalties)
+        W, b = _of_groups(features, curvatures, targets, groups, used, penalties)
         if coupled:
             W = _centered(W, members is None)
             b = _centered(b, members is None)
@@ -111,20 +107,12 @@ def _curvatures(data: WeightedLoss, scores: np.ndarray, slack: float) -> np.ndar
         return np.where(margins <= np.maximum(least, 1.0) + slack, 2.0 * s, 0.0)
     else:
         found = data.curvatures(scores)
-    return np.maximum(found, LEAST_CURVATURE * s)
+    return np.maximum(found, 1e-9 * s)  # rows far beyond the margin keep finite working responses
 
 
 def _short(array: np.ndarray) -> np.ndarray:
     """Round to single precision."""
     return array.astype(np.float32).astype(np.float64)
-
-
-def _groups(Y: np.ndarray, members: np.ndarray | None, output: int) -> np.ndarray:
-    """Return the rows of each group; without members, those of an output's own class, and all others."""
-    if members is not None:
-        return members
-    own = (Y[:, output] > 0).astype(float)
-    return np.stack([own, 1.0 - own], axis=1)
 
 
 def _centered(added: np.ndarray, own_apart: bool) -> np.ndarray:
@@ -137,7 +125,7 @@ def _centered(added: np.ndarray, own_apart: bool) -> np.ndarray:
 
 
 def is_coupled(loss: str | Loss, outputs: int) -> bool:
-    """Tell whether the outputs are those of multinomial logistic regression, which sum to zero."""
+    """Whether the outputs are those of multinomial logistic regression, which sum to zero."""
     return loss == "logistic" and outputs > 1
 
 
@@ -145,13 +133,13 @@ def _of_groups(
     features: Features,
     curvatures: np.ndarray,
     targets: np.ndarray,
-    members: Callable[[int], np.ndarray],
+    members: np.ndarray,
     used: np.ndarray,
     penalties: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and constants of least squares on the targets of each group, one output after the other."""
     d = features.F.shape[1]
-    n_groups = members(0).shape[1]
+    n_groups = members.shape[1]
     outputs = targets.shape[1]
     weights = np.zeros((d, n_groups, outputs))
     constants = np.zeros((n_groups, outputs))
@@ -161,7 +149,7 @@ def _of_groups(
     shift = few.placed(np.append(penalties, 0.0))
     for output in range(outputs):
         factor = factorize(few.hessian(few.placed(curvatures[:, output])), shift)
-        R = members(output) * targets[:, output, None]
+        R = members[:, :, output] * targets[:, output, None]
         V = as_numpy(solve(factor, few.combine(few.placed(R))))
         level = R.sum(axis=0) / curvatures[:, output].sum()  # by how much a group moves the mean of all scores
         weights[used, :, output] = V[:-1]

@@ -11,10 +11,6 @@ import numpy as np
 from similitude.linear.losses import LOSSES, Loss
 from similitude.support import brief
 
-PROBED_TARGETS = 25
-PROBED_SCORES = 41
-"""Number of targets and scores on which a user's loss is probed."""
-
 LOSS_FUNCTIONS = ("value", "derivative", "second_derivative")
 """The functions of a user's loss, in the order of a tuple."""
 
@@ -93,8 +89,9 @@ def as_instance(what: str, given: Any, named: Mapping[str, type], base: type, ow
     """Return an instance of `base` for a name, such an instance, or a user's functions, which `own` wraps."""
     if isinstance(given, str):
         if given not in named:
-            near = difflib.get_close_matches(given, named, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(named)}"
+            hint = f"known: {', '.join(named)}"
+            for near in difflib.get_close_matches(given, named, n=1):
+                hint = f"did you mean {near!r}?"
             raise ValueError(f"there is no {what} called {str(given)!r}; {hint}")
         return named[given]()
     if isinstance(given, type):
@@ -105,17 +102,14 @@ def as_instance(what: str, given: Any, named: Mapping[str, type], base: type, ow
 
 
 def check_convex(loss: Loss, y: np.ndarray) -> None:
-    """Probe a user's loss on some targets and scores; refuse values that are not finite, negative or not convex.
-
-    Between scores a < b a convex loss rises by at least L'(a) (b - a) and at most L'(b) (b - a).
-    """
+    """Probe a user's loss on some targets and scores; refuse values that are not finite, negative or not convex."""
     if isinstance(loss, tuple(LOSSES.values())):
         return
-    targets = np.quantile(y, np.linspace(0, 1, PROBED_TARGETS), method="nearest")
+    targets = np.quantile(y, np.linspace(0, 1, 25), method="nearest")
     size = float(np.abs(y).max(initial=0.0)) or 1.0
-    scores = np.linspace(-3 * size, 3 * size, PROBED_SCORES)
+    scores = np.linspace(-3 * size, 3 * size, 41)
     Y, F = (part.ravel() for part in np.meshgrid(np.unique(targets), scores, indexing="ij"))
-    value, slope = (what(Y, F).reshape(-1, PROBED_SCORES) for what in (loss.value, loss.derivative))
+    value, slope = (what(Y, F).reshape(-1, len(scores)) for what in (loss.value, loss.derivative))
     if not (np.isfinite(value).all() and np.isfinite(slope).all()):
         raise ValueError(f"{loss!r} or its derivative is not finite for scores within {3 * size:g}")
     if value.min() < 0:

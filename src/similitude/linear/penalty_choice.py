@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,20 +31,9 @@ L1_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
 FOLDS = 5
 """Cross-validation folds of few rows."""
 
-PATH_PATIENCE = 2
-"""Penalties that may be worse than the best one before a path ends. With folds and an l2 penalty it does not end while
-the strongest penalty is the best: of several fits to few rows, the next ones may all be worse by chance."""
-
 COMPARED_GAPS = {"l1": 1e-2, "l2": 1e-4}
 """Tolerances of models that are only compared, or are on the way to the last one: they differ by less than the folds
 make them differ."""
-
-
-class RowsTogether(NamedTuple):
-    """The groups of rows, and how many of many rows are held out: the last ones, which are whole groups."""
-
-    groups: np.ndarray
-    last: LastRows
 
 
 def fit_classes(
@@ -55,19 +44,17 @@ def fit_classes(
     n_classes: int,
     weights: np.ndarray,
     random_state: Any,
-    together: RowsTogether | None = None,
+    groups: np.ndarray | None = None,
+    last: LastRows | None = None,
 ) -> tuple[LinearModel, Trial, np.ndarray]:
-    """Fit a linear model to class numbers; return the model, the trial of held-out rows, and which rows these are.
-
-    Features that are a tensor stay on their device; only penalty='l1' needs a NumPy array.
-    """
+    """Fit a linear model to class numbers, see `fit_numbers`; features that are a tensor stay on their device."""
     own = numbers[:, None] == np.arange(n_classes)
     made = LOSSES[loss]()
     targets = np.where(own, 1.0, -1.0)[:, int(n_classes == 2) :]  # one column for two classes
     if loss == "logistic" and n_classes > 2:
         made = MultinomialLogistic()
         targets = own.astype(np.float64)
-    return fit_numbers(made, penalty, F, targets, weights, random_state, together, numbers)
+    return fit_numbers(made, penalty, F, targets, weights, random_state, groups, last, numbers)
 
 
 def fit_numbers(
@@ -77,26 +64,23 @@ def fit_numbers(
     targets: np.ndarray,
     weights: np.ndarray,
     random_state: Any,
-    together: RowsTogether | None = None,
+    groups: np.ndarray | None = None,
+    last: LastRows | None = None,
     classes: np.ndarray | None = None,
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit a path of penalties without the held-out rows, choose the best, and fit to all rows with it.
 
-    With many rows, choices are made on the first of the held-out rows, and the trial is that of the others. Folds have
-    their share of each class; a held-out row of a class without any training row has no part in the choice, because
-    no penalty could predict it.
+    Return the model, the trial of held-out rows, and which rows these are. Of many rows, choices are made on the first
+    of the held-out rows, and the trial is that of the others; with groups, the `last` rows are whole groups.
     """
     n = len(F)
     fit_path = l1_path if penalty == "l1" else l2_path
     path = _path(loss, penalty, F, targets, weights)
     fitted = n_fitted(n)
-    last = LastRows.of(n)
-    groups = None
-    if together is not None:
-        groups = together.groups
-        if fitted < n:
-            last = together.last
-            fitted = n - last.held_out
+    if groups is None or last is None:
+        last = LastRows.of(n)
+    elif fitted < n:
+        fitted = n - last.held_out
     many = fitted < n
     splits = _splits(n, fitted, generator(random_state), classes, groups)
     folds = []
@@ -110,7 +94,9 @@ def fit_numbers(
         folds.append(_held_out(models, loss, F[test], targets[test], chosen_on))
     # all folds go along the path together
     tried = ((sum(loss for loss, _ in fold), fold) for fold in zip(*folds, strict=True))
-    best, found = first_minimum(tried, PATH_PATIENCE, at_once=many or penalty == "l1")
+    # with folds and an l2 penalty a path does not end while the strongest penalty is the best: of several fits to few
+    # rows, the next ones may all be worse by chance
+    best, found = first_minimum(tried, 2, at_once=many or penalty == "l1")
     tolerance = np.append(np.full(best, COMPARED_GAPS[penalty]), {"l1": L1_TOLERANCE, "l2": L2_TOLERANCE}[penalty])
     *_, model = fit_path(F, targets, weights, path[: best + 1], loss, tolerance=tolerance)
     evaluated = slice(-last.evaluating if many else 0, None)
@@ -126,8 +112,9 @@ def _path(loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.nda
         return largest_penalty(F, targets, weights, loss) * L1_PENALTIES
     features = Features(F, weights)
     trace = float(features.spread.sum())
-    uncentered = trace + features.total * float(features.mean @ features.mean)
-    return (trace if trace > 1e-12 * uncentered else 1.0) * PENALTIES[::-DECADE]  # 1: the features are constant
+    if trace <= 1e-12 * (trace + features.total * float(features.mean @ features.mean)):
+        trace = 1.0  # the features are constant
+    return trace * PENALTIES[::-DECADE]
 
 
 def _held_out(
@@ -145,7 +132,9 @@ def _splits(
     """Return the rows to fit and the rows to evaluate."""
     if fitted < n:
         return [(np.arange(fitted), np.arange(fitted, n))]
-    n_folds = FOLDS if n <= 300 else 3  # models of fewer rows lose less where there are more
+    n_folds = FOLDS
+    if n > 300:  # models of fewer rows lose less where there are more
+        n_folds = 3
     if groups is None:
         groups = np.arange(n)
     elif classes is not None:

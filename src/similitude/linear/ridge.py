@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
-from scipy.linalg.blas import dtrsm, strsm
+from scipy.linalg import LinAlgError, cho_solve, get_blas_funcs
+from scipy.linalg.blas import dtrsm
 
 from similitude.evaluation import DECADE, PENALTIES, Search, Trial, downhill, nearest_place, smallest
 from similitude.linear.lapack import symmetric_eigen, upper_cholesky
-from similitude.linear.left_out_groups import residuals_from_halves
+from similitude.linear.left_out_groups import DETERMINED, residuals_from_halves
 from similitude.linear.moments import LinearModel, Moments
 
 BY_EIGENVECTORS = 2000
@@ -22,38 +21,15 @@ BY_EIGENVECTORS = 2000
 def gram_matrices(width: int) -> int:
     """Return how many matrices of the size of the features' Gram matrix are in memory at once, at most.
 
-    Those are the sums of a pass, the sums of held-out rows and what is left of them when the mean is taken away; then
-    the eigenvectors and twice their size for LAPACK to work in, or a Cholesky factor and a copy of it.
+    Those are three sums of rows, and eigenvectors and twice their size for LAPACK, or a Cholesky factor and a copy.
     """
     return 7 if width <= BY_EIGENVECTORS else 6
 
 
-LEVERAGE_STRIP = 2048
-"""Rows worked on at once."""
+Penalties = Sequence[float]
 
-DETERMINED = 1e-8
-"""A row whose leverage is this close to one fixes its own prediction and cannot be evaluated by leaving it out."""
-
-Penalties = Iterable[float]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Rows with targets and weights, and what yields their scores, or None, by models that were not fitted to them."""
-
-    scores: Callable[[Penalties], Iterator[np.ndarray | None]]
-    Y: np.ndarray
-    weights: np.ndarray
-
-    def trials(self, lams: Penalties) -> Iterator[Trial | None]:
-        """Yield the trial of each penalty; None where it cannot be evaluated."""
-        lams = list(lams)
-        for lam, scores in zip(lams, self.scores(lams), strict=True):
-            yield None if scores is None else Trial.of(lam, scores, self.Y, self.weights)
-
-    def __call__(self, lam: float) -> Trial | None:
-        """Return the trial of one penalty."""
-        return next(self.trials([lam]))
+Trials = Callable[[Penalties], list[Trial]]
+"""Evaluates penalties on rows that no model was fitted to; a loss is NaN where a penalty cannot be evaluated."""
 
 
 class ByEigenvectors:
@@ -70,22 +46,19 @@ class ByEigenvectors:
         solution: np.ndarray = self.vectors @ (along / (self.values + lam)[:, None])
         return solution
 
-    def of_rows(
-        self, F: np.ndarray, lams: Penalties, leverages: bool = True
-    ) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-        """Yield f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f, one penalty after the other."""
+    def of_rows(self, F: np.ndarray, lams: Penalties, leverages: bool = True) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for each penalty and row f."""
         Z = F @ self.vectors.astype(F.dtype)
-        squares = Z**2 if leverages else None
-        each = np.fromiter(lams, np.float64)
         outputs = self.along.shape[1]
+        scores = np.empty((len(lams), len(Z), outputs), Z.dtype)
         step = max(1, 64 // max(1, outputs))  # penalties at once: a product with many columns reads the rows once
-        for some in (each[start : start + step] for start in range(0, len(each), step)):
-            shifted = self.values[:, None] + some
+        for start in range(0, len(lams), step):
+            shifted = self.values[:, None] + np.asarray(lams[start : start + step])
             solutions = (self.along[:, None] / shifted[:, :, None]).reshape(len(shifted), -1).astype(Z.dtype)
-            scores = (Z @ solutions).reshape(len(Z), len(some), outputs)
-            own = None if squares is None else squares @ (1.0 / shifted).astype(Z.dtype)
-            for i in range(len(some)):
-                yield scores[:, i], None if own is None else own[:, i]
+            scores[start : start + step] = (Z @ solutions).reshape(len(Z), -1, outputs).swapaxes(0, 1)
+        if not leverages:
+            return scores, None
+        return scores, (Z**2 @ (1.0 / (self.values[:, None] + np.asarray(lams))).astype(Z.dtype)).T
 
     def halves(self, F: np.ndarray) -> Callable[[float], np.ndarray]:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
@@ -118,22 +91,19 @@ class ByCholesky:
             self._latest = lam, upper_cholesky(shifted)
         return self._latest[1]
 
-    def of_rows(
-        self, F: np.ndarray, lams: Penalties, leverages: bool = True
-    ) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-        """Yield f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f, one penalty after the other."""
-        solve = strsm if F.dtype == np.float32 else dtrsm
-        for lam in lams:
-            scores = F @ self.solve(lam).astype(F.dtype)
-            if not leverages:
-                yield scores, None
-                continue
-            U = self._factor(lam).astype(F.dtype, order="F")
-            found = np.empty(len(F), F.dtype)
-            for start in range(0, len(F), LEVERAGE_STRIP):
-                V = solve(1.0, U, F[start : start + LEVERAGE_STRIP].T, trans_a=1)  # |U'^-1 f|^2
-                found[start : start + LEVERAGE_STRIP] = np.einsum("ij,ij->j", V, V)
-            yield scores, found
+    def of_rows(self, F: np.ndarray, lams: Penalties, leverages: bool = True) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for each penalty and row f."""
+        scores = np.empty((len(lams), len(F), self.cross.shape[1]), F.dtype)
+        own = np.empty((len(lams), len(F)), F.dtype)
+        (divide,) = get_blas_funcs(("trsm",), (F,))
+        for i, lam in enumerate(lams):
+            scores[i] = F @ self.solve(lam).astype(F.dtype)
+            if leverages:
+                U = self._factor(lam).astype(F.dtype, order="F")
+                for start in range(0, len(F), 2048):
+                    V = divide(1.0, U, F[start : start + 2048].T, trans_a=1)  # |U'^-1 f|^2
+                    own[i, start : start + 2048] = np.einsum("ij,ij->j", V, V)
+        return scores, own
 
     def halves(self, F: np.ndarray) -> Callable[[float], np.ndarray]:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
@@ -145,8 +115,7 @@ class ByCholesky:
 class Validation:
     """The targets on which choices are validated: by leave-one-out, or on held-out rows, which come last.
 
-    The first `n_train` rows are fitted to, all of them under leave-one-out, which leaves out groups if there are any.
-    No choice is made on the last `n_evaluating` rows.
+    The first `n_train` rows are fitted to, and no choice is made on the last `n_evaluating` rows.
     """
 
     Y: np.ndarray
@@ -160,8 +129,8 @@ class Validation:
         n = self.n_train
         ridge = Ridge(Moments.of(F[:n], self.Y[:n], self.weights[:n]))
         if n == len(self.Y):
-            rows = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
-            return ridge, ridge.best(rows, near, descend=self.groups is not None)
+            trials = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
+            return ridge, ridge.best(trials, near, descend=self.groups is not None)
         chosen_on = slice(n, len(self.Y) - self.n_evaluating)
         return ridge, ridge.best(ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on]), near)
 
@@ -169,8 +138,7 @@ class Validation:
 class Ridge:
     r"""Minimize :math:`\sum_i s_i |y_i - w^\top f_i - b|^2 + \lambda |w|^2`, from moments, for any :math:`\lambda`.
 
-    `only` is the only penalty that will be used, if known, and `smallest` a lower bound of the eigenvalues of the
-    centered Gram matrix.
+    `only` is the only penalty, if known, and `smallest` a lower bound of the eigenvalues of the centered Gram matrix.
 
     >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> Ridge(Moments.of(F, Y, np.ones(3))).fit(lam=1.0).scores(np.array([[4.0]])).round(4)
@@ -202,10 +170,8 @@ class Ridge:
     def of_groups(self, lam: float) -> LinearModel:
         r"""Return what the targets of groups of rows add to the scores: the model is linear in the targets.
 
-        An output is :math:`(f - m)^\top A^{-1} \sum_i s_i (f_i - m)\, t_i` with the mean m of the features and
-        :math:`A = \sum_i s_i (f_i - m)(f_i - m)^\top + \lambda`: the score less the mean target, had the rows the
-        targets t. With :math:`t_i = y_i - \bar y` for the rows of a group and zero for all others, the outputs of all
-        groups sum to :math:`f(x) - \bar y`.
+        With :math:`A = \sum_i s_i (f_i - m)(f_i - m)^\top + \lambda` an output is :math:`(f - m)^\top A^{-1} \sum_i s_i
+        (f_i - m)\, t_i`, where :math:`t_i = y_i - \bar y` in the group and zero elsewhere.
         """
         groups = self.moments.groups
         assert groups is not None
@@ -213,78 +179,88 @@ class Ridge:
         W = self.factorization.solve(lam, cross)
         return LinearModel(W, -(self.mean @ W))
 
-    def left_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> HeldOut:
-        r"""Return every row under the model fitted to all others: its residual divided by :math:`1 - h_i`.
+    def left_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> Trials:
+        """Evaluate every row under the model fitted to all others: its residual divided by :math:`1 - h_i`.
 
-        With groups the others are those of other groups. The features and targets are those of the moments. There are
-        no scores if a row or a group alone determines its prediction.
+        With groups the others are those of other groups. Losses are NaN if a row or a group alone determines its
+        prediction.
         """
         centered = F - self.mean.astype(F.dtype)
-        without = self._without_own if groups is None else partial(self._without_groups, groups)
-        return HeldOut(partial(without, centered, Y, weights), Y, weights)
 
-    def _without_own(
-        self, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, lams: Penalties
-    ) -> Iterator[np.ndarray | None]:
-        for scores, leverages in self.factorization.of_rows(centered, lams):
-            assert leverages is not None
-            left = 1.0 - weights * (leverages.astype(np.float64) + 1.0 / self.moments.weight)
-            if left.min(initial=1.0, where=weights > 0) < DETERMINED:
-                yield None
-            else:
-                yield Y + (scores + self.target_mean - Y) / np.maximum(left, DETERMINED)[:, None]
+        def trials(lams: Penalties) -> list[Trial]:
+            if groups is None:
+                return Trial.of_path(lams, self._without_own(centered, Y, weights, lams), Y, weights)
+            return Trial.of_path(lams, self._without_groups(centered, Y, weights, lams, groups), Y, weights)
+
+        return trials
+
+    def _without_own(self, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, lams: Penalties) -> np.ndarray:
+        found, leverages = self.factorization.of_rows(centered, lams)
+        assert leverages is not None
+        left = 1.0 - weights * (leverages.astype(np.float64) + 1.0 / self.moments.weight)
+        scores = found + self.target_mean
+        scores -= Y
+        scores /= np.maximum(left, DETERMINED)[:, :, None]
+        scores += Y
+        scores[left.min(axis=1, initial=1.0, where=weights > 0) < DETERMINED] = np.nan
+        return np.asarray(scores)
 
     def _without_groups(
-        self, groups: np.ndarray, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, lams: Penalties
-    ) -> Iterator[np.ndarray | None]:
-        """Yield the scores of rows with positive weights by the models of all other groups."""
+        self, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, lams: Penalties, groups: np.ndarray
+    ) -> np.ndarray:
+        """Return the scores of rows with positive weights by the models of all other groups."""
         halves = self.factorization.halves(centered)
         root = np.sqrt(weights)[:, None]
         constant = np.full((len(Y), 1), 1.0 / np.sqrt(self.moments.weight))
-        for lam, (scores, _) in zip(lams, self.factorization.of_rows(centered, lams, leverages=False), strict=True):
+        scores = self.factorization.of_rows(centered, lams, leverages=False)[0] + self.target_mean
+        for one, lam in zip(scores, lams, strict=True):
             Z = root * np.concatenate([halves(lam), constant], axis=1)
-            left = residuals_from_halves(Z, root * (scores + self.target_mean - Y), groups, DETERMINED)
-            yield None if left is None else Y + left / root
+            one[:] = Y + residuals_from_halves(Z, root * (one - Y), groups) / root
+        return np.asarray(scores)
 
-    def predictions(self, F: np.ndarray, lams: Penalties) -> Iterator[np.ndarray]:
-        """Yield the scores of rows for each penalty."""
-        for scores, _ in self.factorization.of_rows(F - self.mean.astype(F.dtype), lams, leverages=False):
-            yield scores + self.target_mean
+    def predictions(self, F: np.ndarray, lams: Penalties) -> np.ndarray:
+        """Return the scores of rows for each penalty."""
+        scores, _ = self.factorization.of_rows(F - self.mean.astype(F.dtype), lams, leverages=False)
+        return np.asarray(scores + self.target_mean)
 
-    def held_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> HeldOut:
-        """Return rows that are not part of the moments."""
-        return HeldOut(partial(self.predictions, F), Y, weights)
+    def held_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trials:
+        """Evaluate rows that are not part of the moments."""
+        return lambda lams: Trial.of_path(lams, self.predictions(F, lams), Y, weights)
 
     def trial(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate one penalty on rows that are not part of the moments."""
         return Trial.of(lam, self.fit(lam).scores(F), Y, weights)
 
-    def best(self, rows: HeldOut, near: float | None = None, descend: bool = False) -> Trial:
+    def best(self, trials: Trials, near: float | None = None, descend: bool = False) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.
 
-        `near` is a penalty, relative to the trace, from which to descend. Without it all penalties are tried if an
-        eigendecomposition makes that cheap; else, and to `descend` where leaving out groups takes a factor for each
-        penalty, the descent starts in the middle.
+        All penalties are tried where an eigendecomposition makes that cheap; leaving out groups takes a factor for
+        each, and a descent. `near` is a penalty, relative to the trace, from which to descend.
         """
         lams = (self.unit * PENALTIES).tolist()
+        if isinstance(self.factorization, ByEigenvectors) and not descend:
+            found = trials(lams)
+            losses = np.array([one.loss for one in found])
+            best: Trial | None = found[smallest(np.where(np.isfinite(losses), losses, np.inf))]
+        else:
+            best = self._downhill(trials, lams, near)
+        if best is None or not np.isfinite(best.loss):
+            raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
+        return best
+
+    def _downhill(self, trials: Trials, lams: list[float], near: float | None) -> Trial | None:
+        """Return a trial that is no worse than those of the penalties around it."""
 
         def trial(place: int) -> Trial | None:
             try:
-                return rows(lams[place])
+                return trials([lams[place]])[0]
             except LinAlgError:  # the penalty is too small for the precision of the moments
                 return None
 
         search = Search(trial)
-        places = range(len(lams))
-        if isinstance(self.factorization, ByEigenvectors) and not descend:
-            search.tried = dict(enumerate(rows.trials(lams)))
-            place = smallest([search.loss(place) for place in places])
-        else:
-            # the penalty that is tried first where each takes a factor, relative to the trace
-            start = nearest_place(near or 1e-5)
-            start = next((place for place in places[start:] if np.isfinite(search.loss(place))), places[-1])
-            place = downhill(search.loss, start if near else downhill(search.loss, start, DECADE))
-        if np.isinf(search.loss(place)):
-            raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
-        found: Trial = search[place]
+        # the penalty that is tried first where each takes a factor, relative to the trace
+        start = nearest_place(near or 1e-5)
+        while start < len(lams) - 1 and np.isinf(search.loss(start)):
+            start += 1
+        found: Trial | None = search[downhill(search.loss, start if near else downhill(search.loss, start, DECADE))]
         return found

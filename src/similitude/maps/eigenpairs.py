@@ -49,10 +49,7 @@ def local_eigenpairs(M: np.ndarray, k: int, rng: np.random.Generator) -> Eigenpa
 
 
 def dense_eigenpairs(M: np.ndarray, k: int, every: bool) -> Eigenpairs:
-    """Return the k leading eigenpairs of a matrix in float64, which is overwritten.
-
-    Only with `every` are all eigenpairs computed, and the smallest eigenvalue is known.
-    """
+    """Return the k leading eigenpairs of a float64 matrix, which is overwritten; only `every` one has the smallest."""
     n = len(M)
     values, vectors = some_eigen(M, 0 if every else n - k, n - 1)
     return Eigenpairs(values[: -k - 1 : -1], vectors[:, : -k - 1 : -1], 0.0, float(values[0]))
@@ -63,8 +60,7 @@ def leading_eigenpairs(M: StoredMatrix | CenteredGram, k: int, tol: float, rng: 
 
     A block of a few more vectors than k is expanded by its residuals (a block Krylov space), with rough products. Of
     the best vectors in it, the exact product gives eigenpairs with exact residuals, from which the next round goes on:
-    rough products of small corrections are as good as exact ones (Carson and Higham, "Accelerating the solution of
-    linear systems by iterative refinement in three precisions", 2018, for linear systems).
+    rough products of small corrections are as good as exact ones (Carson and Higham 2018, for linear systems).
     """
     width = min(M.n, k + max(10, k // 3))
     V = _orthonormal(M.start(width, rng))
@@ -103,11 +99,11 @@ def _expanded(
     Y is the product of V, and its first k columns count as exact. The space grows by the residuals of the first k that
     are above the aim, until none is left.
     """
-    width = V.shape[1]
-    n = M.n
+    n, width = V.shape
     most = 8  # blocks of residuals
-    basis, products = (np.empty((n, min(n, width + most * k)), order="F") for _ in range(2))
+    basis = np.empty((n, min(n, width + most * k)), order="F")
     basis[:, :width] = V
+    products = np.empty_like(basis)
     products[:, :width] = Y
     H = V.T @ Y
     H[:k, k:] = Y[:, :k].T @ V[:, k:]
@@ -178,18 +174,17 @@ class StoredMatrix:
 
     def start(self, columns: int, rng: np.random.Generator) -> np.ndarray:
         """Return the products of leading eigenvectors of a principal submatrix."""
-        some = _some(self.n, max(columns, self.starting_rows), rng)
+        some = np.sort(rng.permutation(self.n)[: max(columns, self.starting_rows)])
         return np.asarray(self.M[:, some] @ dense_eigenpairs(self.M[np.ix_(some, some)], columns, every=False).vectors)
 
 
 class CenteredGram:
     """The matrix H K H with H = I - 1 1'/n, whose tiles are computed anew for each product.
 
-    `single` is the encoding for rough products: that of the objects, or the same in single precision. After the first
-    exact product, `row_means` are the means of the rows of K.
+    `single` is the encoding for rough products: that of the objects, or the same in single precision.
     """
 
-    row_means: np.ndarray
+    row_means: np.ndarray  # of K, after the first exact product
 
     def __init__(self, k: Similarity, A: Encoding, single: Encoding, engine: Engine) -> None:
         self.k = k
@@ -218,7 +213,7 @@ class CenteredGram:
 
     def start(self, columns: int, rng: np.random.Generator) -> np.ndarray:
         """Return the products of leading eigenvectors of the centered Gram matrix of some objects."""
-        few = rows(self.A, _some(self.n, max(columns, STARTING_ROWS), rng))
+        few = rows(self.A, np.sort(rng.permutation(self.n)[: max(columns, STARTING_ROWS)]))
         K = as_numpy(self.k.blocks(few, engine=self.engine).whole()).astype(np.float64, copy=False)
         vectors = dense_eigenpairs(centered_gram(K, K.mean(axis=0)), columns, every=False).vectors
         product = as_numpy(self.k.blocks(self.A, few, self.engine).times(vectors))
@@ -228,8 +223,3 @@ class CenteredGram:
 def centered_gram(K: np.ndarray, means: np.ndarray) -> np.ndarray:
     """Return a Gram matrix centered by the means of its rows."""
     return K - means - means[:, None] + means.mean()
-
-
-def _some(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Return positions of some of n rows."""
-    return np.sort(rng.permutation(n)[:most])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import Blocks, Encoding, check_fits, is_sparse, itemsize, loops, namespace
@@ -39,15 +40,16 @@ class Law:
         return Matrix(directions * self._scales(m, rng))
 
     def orthogonal(self, d: int, m: int, rng: np.random.Generator) -> Matrix:
-        """Draw frequencies whose directions are orthogonal in blocks of d; each alone follows the law.
-
-        The signs of the directions are those that the factorization gives: cosines and pairs do not depend on them.
-        """
+        """Draw frequencies in orthogonal directions in blocks of d; each alone, up to its sign, follows the law."""
         blocks, rest = divmod(m, d)
         with one_blas_thread:  # several would wait for each other more than they work
-            directions = list(np.linalg.qr(rng.standard_normal((blocks, d, d)))[0]) if blocks else []
-            if rest:
-                directions.append(_orthonormal(rng.standard_normal((d, rest))))
+            directions = list(np.linalg.qr(rng.standard_normal((blocks, d, d)))[0])
+            G = rng.standard_normal((d, rest))
+            if 2 * rest > d:
+                directions.append(np.linalg.qr(G)[0])
+            elif rest:  # few normal columns, far from dependent, need no pivots
+                lower = np.linalg.cholesky(G.T @ G)
+                directions.append(solve_triangular(lower, G.T, lower=True, check_finite=False).T)
         lengths = np.sqrt(rng.chisquare(d, m)) * self._scales(m, rng)
         return Matrix(np.concatenate(directions, axis=1) * lengths)
 
@@ -73,11 +75,17 @@ def law_of(kernel: Any) -> Law:
         return Law(1.0 / _number(kernel.sigma))
     if kind is Laplace:
         sigma = _number(kernel.sigma)
-        rate = 0.5 / sigma**2 if kernel.squared_scale else 1.0 / sigma
-        return Law(rate, _student(1.0)) if kernel.norm == 2 else Law(rate, radial=False)
+        rate = 1.0 / sigma
+        if kernel.squared_scale:
+            rate = 0.5 / sigma**2
+        if kernel.norm == 1:
+            return Law(rate, radial=False)
+        return Law(rate, _student(1.0))
     if kind is Matern:
         scale = 1.0 / _number(kernel.length)
-        return Law(scale) if kernel.nu == math.inf else Law(scale, _student(2.0 * kernel.nu))
+        if kernel.nu == math.inf:
+            return Law(scale)
+        return Law(scale, _student(2.0 * kernel.nu))
     if kind is RationalQuadratic:
         alpha = float(kernel.alpha)
         return Law(1.0 / _number(kernel.length), lambda rng, m: np.sqrt(rng.gamma(alpha, 1.0 / alpha, m)))
@@ -103,15 +111,6 @@ def _student(degrees: float) -> Callable[[np.random.Generator, int], Any]:
     return lambda rng, m: np.sqrt(np.minimum(degrees / np.maximum(rng.chisquare(degrees, m), 1e-300), 1e18**2))
 
 
-def _orthonormal(G: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of the span of normal columns; few of them, far from dependent, need no pivots."""
-    if 2 * G.shape[1] > G.shape[0]:
-        return np.linalg.qr(G)[0]
-    from scipy.linalg import solve_triangular
-
-    return solve_triangular(np.linalg.cholesky(G.T @ G), G.T, lower=True, check_finite=False).T
-
-
 @dataclass(frozen=True, eq=False)
 class Matrix:
     """Frequencies in quarter turns, as the columns of a matrix."""
@@ -123,7 +122,7 @@ class Matrix:
         return Matrix(self.weights.astype(dtype, copy=False))
 
     def strips(self, n: int) -> Iterable[slice]:
-        """Return all rows at once, for one matrix product."""
+        """Return all rows at once."""
         return [slice(0, n)]
 
     def write_turns(self, A: Encoding, out: np.ndarray) -> None:
@@ -249,7 +248,7 @@ class FourierMap(FeatureMap):
             check_fits(d, m, 8, self._engine)
         angles = getattr(law, self.kind)(d, m, rng)
         waves = Waves(angles, width, math.sqrt(2.0 * law.factor / width), rng.random())
-        self.waves_ = waves.astype(_precision(X))
+        self.waves_ = waves.astype(np.dtype(f"float{8 * itemsize(X)}"))
         self.guarantee_ = promise(self.kind, width, d, law.factor)
         self.n_features_out_ = width
         return self
@@ -258,7 +257,7 @@ class FourierMap(FeatureMap):
         """Return the features as strips of rows: the cosines, then the sines."""
         check_is_fitted(self)
         A = base_kernel(self.kernel_).encode(self._checked(X, reset=False))
-        waves = self.waves_.astype(_precision(A))
+        waves = self.waves_.astype(np.dtype(f"float{8 * itemsize(A)}"))
         return Blocks(Written("FourierMap"), A, waves, engine=self._engine, whole_rows=True)
 
     @property
@@ -281,8 +280,8 @@ class FourierMap(FeatureMap):
 class Waves:
     """The waves that features are made of, as an encoding that is never cut.
 
-    The features are `amplitude` times the cosines of all angles, then times the sines; of an odd number `width` of
-    features the last cosine, after which no sine comes, is moved by a `phase` (in turns).
+    The features are `amplitude` times the cosines of all angles, then the sines; of an odd number `width` of features
+    the last cosine, after which no sine comes, is moved by a `phase` (in turns).
     """
 
     angles: Matrix | Structured
@@ -341,11 +340,6 @@ class Waves:
                 last = turns[:, pairs:]
                 last += 4 * self.phase
                 loops.cos_sin(last, np.empty_like(last), self.amplitude)
-
-
-def _precision(A: Any) -> np.dtype:
-    """Return the precision of features of these rows."""
-    return np.dtype(np.float32 if itemsize(A) == 4 else np.float64)
 
 
 def promise(kind: str, width: int, d: int, factor: float) -> Guarantee:

@@ -9,7 +9,7 @@ from scipy.linalg import solve
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import Encoding, as_numpy, check_fits, check_objects, is_sparse, itemsize, take
+from similitude.compute import Blocks, Encoding, as_numpy, check_fits, check_objects, is_sparse, itemsize, take
 from similitude.compute.engines import Engine, one_scipy_thread
 from similitude.maps.eigenpairs import (
     CenteredGram,
@@ -30,11 +30,10 @@ from similitude.scikit import (
     proven,
     refuse_known,
     tensors_for_tensors,
-    whole_gram,
 )
 from similitude.similarity import Similarity, as_similarity
 from similitude.support import Guarantee, NotAKernelError, check_integer, check_positive, generator
-from similitude.validity import Validity, check_gram
+from similitude.validity import check_gram
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEstimator):
@@ -132,8 +131,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
         with self._engine.linear_algebra(f"kernel PCA of {check_objects(X):,} objects"), one_scipy_thread:
             found = self._eigenpairs(k, X, A)
         self._set_components(found, k, X, A)
-        if self.fit_inverse_transform:
-            self._fit_inverse(k, given)
+        if self.fit_inverse_transform:  # kernel ridge regression from components to vectors
+            self.X_transformed_fit_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+            C = k.encode(self.X_transformed_fit_)
+            K = as_numpy(k.blocks(C, engine=self._engine).whole()).astype(np.float64, copy=False)
+            K[np.diag_indices(len(K))] += self.alpha
+            self.dual_coef_ = solve(K, as_numpy(given), assume_a="pos", overwrite_a=True, check_finite=False)
         return self
 
     def _check_params(self, X: Any) -> None:
@@ -157,67 +160,54 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
         d = self.n_components
         validity = proven(k)
         rng = generator(self.random_state)
-        if validity is not None and k.objects == "vectors" and not k.hints.heavy and not is_dense(n, d):
+        if validity is not None:
             self.validity_ = validity
-            # products are rough if single precision changes no value by more than this share of the largest
-            tolerance = 1e-5 * float(np.abs(as_numpy(k.diagonal(A))).max())
-            gram = CenteredGram(k, A, in_single_precision(k, A, tolerance), self._engine)
-            found = leading_eigenpairs(gram, d, self.tol, rng)
-            self.row_means_ = gram.row_means
-            return found
-        K = self._gram(k, X, A, validity)
+            if k.objects == "vectors" and not k.hints.heavy and not is_dense(n, d):
+                # products are rough if single precision changes no value by more than this share of the largest
+                tolerance = 1e-5 * float(np.abs(as_numpy(k.diagonal(A))).max())
+                gram = CenteredGram(k, A, in_single_precision(k, A, tolerance), self._engine)
+                found = leading_eigenpairs(gram, d, self.tol, rng)
+                self.row_means_ = gram.row_means
+                return found
+        check_fits(2 * n, n, 8, self._engine)
+        K = as_numpy(Blocks(k, A, A, validity is not None, self._engine).whole())
+        if validity is None:
+            some = np.sort(generator(self.random_state).permutation(n)[:CHECKED_OBJECTS])
+            self.validity_ = demand_valid(check_gram(k, K[np.ix_(some, some)], take(X, some), some, n))
+        K = K.astype(np.float64, copy=False)
+        if validity is None:
+            K = 0.5 * K + 0.5 * K.T
         self.row_means_ = K.mean(axis=0)
         centered = centered_gram(K, self.row_means_)
         del K
         return eigenpairs_of_matrix(centered, d, self.tol, rng, every=validity is None)
 
-    def _gram(self, k: Similarity, X: Any, A: Encoding, validity: Validity | None) -> np.ndarray:
-        """Return the Gram matrix in float64; refuse it if it is not that of a kernel."""
-        n = check_objects(X)
-        check_fits(2 * n, n, 8, self._engine)
-        if validity is not None:
-            self.validity_ = validity
-            return as_numpy(k.blocks(A, engine=self._engine).whole()).astype(np.float64, copy=False)
-        K = as_numpy(whole_gram(k, A, self._engine))
-        some = np.sort(generator(self.random_state).permutation(n)[:CHECKED_OBJECTS])
-        self.validity_ = demand_valid(check_gram(k, K[np.ix_(some, some)], take(X, some), some, n))
-        K = K.astype(np.float64, copy=False)
-        return 0.5 * K + 0.5 * K.T
-
     def _set_components(self, found: Eigenpairs, k: Similarity, X: Any, A: Encoding) -> None:
         """Set the fitted attributes; refuse a matrix with a negative eigenvalue that is too large for rounding."""
         largest = float(np.abs(found.values).max())
-        single = itemsize(A) == 4
-        if found.smallest < -(1e-4 if single else 1e-8) * largest:  # more than rounding
+        # the largest shares that rounding leaves: of a negative eigenvalue, and of one that is 0, as in scikit-learn
+        negative, zero = {4: (1e-4, 2e-7), 8: (1e-8, 1e-12)}[itemsize(A)]
+        if found.smallest < -negative * largest:
             raise NotAKernelError(
                 f"{k!r} is not a kernel: the centered Gram matrix has an eigenvalue of {found.smallest:.6g} or less, "
                 f"and {largest:.6g} is the largest; use repair(...) first, or LandmarkMap, which takes any similarity."
             )
-        zero = (2e-7 if single else 1e-12) * largest  # smaller ones count as 0, as in scikit-learn
-        values = np.where(found.values > zero, found.values, 0.0)
+        values = np.where(found.values > zero * largest, found.values, 0.0)
         self.eigenvalues_ = values
         self.eigenvectors_ = flipped(found.vectors)
         self.residual_ = found.residual
-        diagonal = as_numpy(k.diagonal(A)).astype(np.float64, copy=False)
-        total = float(diagonal.sum() - self.row_means_.sum())
-        if not values.any():
+        self.explained_variance_ratio_ = values
+        if values.any():
+            total = as_numpy(k.diagonal(A)).astype(np.float64, copy=False).sum() - self.row_means_.sum()
+            self.explained_variance_ratio_ = np.minimum(values / total, 1.0)
+        else:
             self.notes_.append("all objects are the same to this kernel: every component is 0")
-        self.explained_variance_ratio_ = np.minimum(values / total, 1.0) if values.any() else values
         self.guarantee_ = Guarantee.none(
             "no other features of the same number keep more variance, but the margin may be lost"
         )
         self.support_objects_ = X
         self._support = A
-        scales = np.sqrt(values)
-        self._axes = self.eigenvectors_ / np.where(scales > 0, scales, np.inf)
-
-    def _fit_inverse(self, k: Similarity, X: np.ndarray) -> None:
-        """Fit kernel ridge regression from components to vectors."""
-        self.X_transformed_fit_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
-        C = k.encode(self.X_transformed_fit_)
-        K = as_numpy(k.blocks(C, engine=self._engine).whole()).astype(np.float64, copy=False)
-        K[np.diag_indices(len(K))] += self.alpha
-        self.dual_coef_ = solve(K, as_numpy(X), assume_a="pos", overwrite_a=True, check_finite=False)
+        self._axes = self.eigenvectors_ / np.sqrt(np.where(values > 0, values, np.inf))
 
     @tensors_for_tensors
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:

@@ -58,7 +58,6 @@ from similitude.landmarks import (
     independent_landmarks,
     is_kernel,
     refuse_function,
-    rounding_of,
     sided,
 )
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing, tensors_for_tensors, whole_gram
@@ -168,45 +167,37 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         """
         by_position = self.landmark_indices is not None
         known = in_memory(X) or self._precomputed or (by_position and isinstance(X, np.memmap))
-        if known or not (is_distributed(X) or looks_like_source(X)):
+        in_partitions = not known and is_distributed(X)
+        if known or not (in_partitions or looks_like_source(X)):
             yield FitSample(X, y)
             return
-        in_partitions = is_distributed(X)
         if by_position:
-            raise ValueError(
-                f"landmark_indices are positions in memory: for a {'collection' if in_partitions else 'source'} give "
-                f"the landmarks themselves"
-            )
+            what = ("source", "collection")[in_partitions]
+            raise ValueError(f"landmark_indices are positions in memory: for a {what} give the landmarks themselves")
         seed = int(generator(self.random_state).integers(2**63))
-        if in_partitions:
-            with distributed_engine(self._engine).session():
-                yield self._sample_of_collection(X, y, seed)
-        else:
-            yield self._sample_of_source(X, y, seed)
+        if not in_partitions:
+            yield self._sample_of_source(X if isinstance(X, Source) else Source(X, y), seed)
+            return
+        engine = distributed_engine(self._engine)
+        with engine.session():
+            reader = RowReader(InputCheck(self, engine.memory))
+            collection = Collection.of(engine, engine.partitions(X, y), reader, seed)
+            self.__dict__.update(collection.inputs)
+            objects, labels, _, places, _ = collection.sample(MAX_FITTED_ROWS, 0)
+            yield FitSample(objects, None if y is None else labels, places, collection)
 
-    def _sample_of_source(self, X: Any, y: Any, seed: int) -> FitSample:
-        source = X if isinstance(X, Source) else Source(X, y)
+    def _sample_of_source(self, source: Source, seed: int) -> FitSample:
         source.require_passes(2, "one to see how large rows are, one to draw a sample")
         ends = StableSample(MAX_FITTED_ROWS, 0, seed)
         budget = self._engine.budget
-        labeled = False
         for batch in read_ahead(source.batches(source.batch_rows(budget))):
             with errors_in_batch(batch):
                 Z = self._checked(batch.objects, reset=batch.start == 0)
             places = np.arange(batch.start, batch.stop)
-            labeled = batch.labels is not None
-            ends.add(Z, batch.labels if labeled else places, np.ones(len(batch)), places)
+            ends.add(Z, places if batch.labels is None else batch.labels, np.ones(len(batch)), places)
             check_sample_fits(len(ends.positions), Z, budget)
-        return FitSample(ends.objects, ends.labels if labeled else None, ends.positions, n_rows=ends.n_seen)
-
-    def _sample_of_collection(self, X: Any, y: Any, seed: int) -> FitSample:
-        """Look at all partitions, then draw the rows with the smallest keys."""
-        engine = distributed_engine(self._engine)
-        columns = engine.partitions(X, y)
-        collection = Collection.of(engine, columns, RowReader(InputCheck(self, engine.memory)), seed)
-        self.__dict__.update(collection.inputs)
-        objects, labels, _, places, _ = collection.sample(MAX_FITTED_ROWS, 0)
-        return FitSample(objects, None if y is None else labels, places, collection)
+        labels = None if batch.labels is None else ends.labels
+        return FitSample(ends.objects, labels, ends.positions, n_rows=ends.n_seen)
 
 
 def _transform_partition(fitted: FeatureMap, number: int, objects: Any) -> np.ndarray:
@@ -268,17 +259,16 @@ class LandmarkedMap(FeatureMap):
             if n > MAX_FITTED_ROWS and rule in AMONG_ALL:
                 objects, places = choose_among_all(rule, k, given.collection, self._number(ask, n))
                 return Landmarks(objects, places, k.encode_checked(objects, "X"), rule=rule)
-        labels = None
-        if rule == "stratified" and given.labels is not None:
-            labels = column_or_1d(given.labels)
+        labels = given.labels
+        if rule == "stratified" and labels is not None:
+            labels = column_or_1d(labels)
         n = count(A)
         pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)
         if given.n_rows is not None and given.n_rows > n:
             sample = f"a uniform sample of {n:,} of {given.n_rows:,} rows"
             self.notes_.append(f"landmarks={rule!r} chose among {sample}; in memory it chooses among all")
         positions = choose(rule, pool, self._number(ask, n))
-        places = positions if given.places is None else given.places[positions]
-        return Landmarks(take(X, positions), places, rows(A, positions), rule=rule)
+        return Landmarks(take(X, positions), positions, rows(A, positions), rule=rule).relocated(given.places)
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None) -> Any:
@@ -314,12 +304,6 @@ class LandmarkedMap(FeatureMap):
         """Set the fitted attributes and return the features."""
         raise NotImplementedError
 
-    def _asked(self, X: Any) -> tuple[LandmarkFeatures, Encoding]:
-        """Return the features and the encoding of new objects."""
-        k, A = self._ask(X)
-        features = self._features
-        return (features.with_similarity(k) if isinstance(k, Precomputed) else features), A
-
     @property
     def _rule(self) -> str | None:
         """The rule that chooses landmarks; None if the user names them."""
@@ -349,8 +333,6 @@ class LandmarkedMap(FeatureMap):
         wanted = self._n_wanted(ask)
         if wanted is None:
             return min(n, DEFAULT)
-        if wanted <= n:
-            return wanted
         return at_most(self._counts_landmarks, wanted, n, f"the {n:,} objects of X")
 
     def _given(self, k: Similarity, X: Any, A: Encoding, ask: Ask) -> Landmarks:
@@ -475,20 +457,21 @@ class LandmarkMap(LandmarkedMap):
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = LandmarkFeatures(k, chosen, self.side)
         self.rank_ = len(chosen)
-        self.n_features_out_ = self.rank_ * (2 if self.side == "both" else 1)
-        premises: list[Premise] = []
-        self.guarantee_ = self._promise.made(ask, self.rank_, premises)
+        self.n_features_out_ = features.n_similarities
+        self.guarantee_ = self._promise.made(ask, self.rank_, [])
         if self.guarantee_.grade != NONE:
             premises = self._premises(k)
             if all(one.state != "contradicted" for one in premises):
-                some = chosen.only(np.arange(min(100, len(chosen))))  # by proof, or on that many of the landmarks
-                M = None if k.proven else as_numpy(whole_gram(k, some.encoding, self._engine))
-                premises.append(is_kernel(k, M, 0.0 if M is None else rounding_of(M, M.dtype == np.float32)))
+                M = np.empty((0, 0))
+                if not k.proven:
+                    few = chosen.only(np.arange(min(100, len(chosen))))
+                    M = as_numpy(whole_gram(k, few.encoding, self._engine))
+                premises.append(is_kernel(k, M, M.dtype == np.float32))
             self.guarantee_ = self._promise.made(ask, self.rank_, premises)
         return features
 
     def features(self, X: Any) -> Blocks:
         """Return the similarities to the landmarks in blocks."""
-        features, A = self._asked(X)
-        like, columns = sided(features.similarity, features.landmarks.encoding, self.side)
+        k, A = self._ask(X)
+        like, columns = sided(k, self._features.landmarks.encoding, self.side)
         return Blocks(like, A, columns, engine=self._engine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ class PolynomialSketchMap(FeatureMap):
         A = as_matrix(self._checked(X, reset=False))
         if self.sketch_.form.unit:
             A = unit_rows(A)
-        recipe = self.sketch_.ready(np.dtype(A.dtype))
+        recipe = replace(self.sketch_, signs=self.sketch_.signs.astype(A.dtype, copy=False))
         return Blocks(Written("PolynomialSketchMap"), A, recipe, engine=self._engine, whole_rows=True)
 
 
@@ -138,7 +139,9 @@ def _form_of(kernel: Any) -> Form | None:
         return Form(int(kernel.degree), float(kernel.coef0), float(kernel.scale))
     if kind in (Linear, Cosine):
         return Form(unit=kind is Cosine)
-    inside = _form_of(kernel.k) if kind in (Scaled, Power, Shifted) else None
+    if kind not in (Scaled, Power, Shifted):
+        return None
+    inside = _form_of(kernel.k)
     if inside is None:
         return None
     if kind is Scaled:
@@ -155,63 +158,48 @@ def _form_of(kernel: Any) -> Form | None:
 
 @dataclass(frozen=True, eq=False)
 class TensorSketch:
-    """Count sketches of a vector and a constant, to be convolved: row i of `sums` and `signs` belongs to sketch i."""
+    """Count sketches of a vector and a constant, to be convolved: row i of `sums` and `signs` belongs to sketch i.
+
+    As an encoding they are never cut.
+    """
 
     form: Form
     width: int
     sums: np.ndarray
     signs: np.ndarray
 
-    def ready(self, dtype: np.dtype) -> Convolution:
-        """Return the sketches as sparse matrices, and what the constant adds to one of their sums."""
-        d = self.sums.shape[1] - 1
-        root = math.sqrt(self.form.scale)
-        signs = self.signs.astype(dtype, copy=False)
-        matrices = [
-            csr_array((sign[:d] * dtype.type(root), (sums[:d], np.arange(d))), shape=(self.width, d))
-            for sums, sign in zip(self.sums, signs, strict=True)
-        ]
-        constants = signs[:, d] * dtype.type(math.sqrt(self.form.coef0))
-        return Convolution(self.width, matrices, self.sums[:, d], constants, math.sqrt(self.form.factor))
-
-
-@dataclass(frozen=True, eq=False)
-class Convolution:
-    """Count sketches that are convolved, as an encoding that is never cut."""
-
-    width: int
-    matrices: list[Any]
-    places: np.ndarray
-    constants: np.ndarray
-    factor: float
-
     def __len__(self) -> int:
         return self.width
 
-    def __getitem__(self, which: Any) -> Convolution:
+    def __getitem__(self, which: Any) -> TensorSketch:
         return self
+
+    @cached_property
+    def matrices(self) -> list[Any]:
+        """Each sketch of a vector as a sparse matrix."""
+        d = self.sums.shape[1] - 1
+        scaled = self.signs[:, :d] * self.signs.dtype.type(math.sqrt(self.form.scale))
+        places = zip(scaled, self.sums[:, :d], strict=True)
+        return [csr_array((sign, (sums, np.arange(d))), shape=(self.width, d)) for sign, sums in places]
 
     def write(self, A: Encoding, out: np.ndarray) -> None:
         """Write the features of every row of A."""
         # bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache
         for some in strips(len(out), out.itemsize * self.width, 2**19):
-            out[some] = self._convolved(A[some])
-        if self.factor != 1.0:
-            out *= self.factor
-
-    def _convolved(self, A: Encoding) -> np.ndarray:
-        """Return the convolution of all sketches: the product of their Fourier transforms, transformed back."""
-        if len(self.matrices) == 1:
-            return self._counted(A, 0)
-        product = fft.rfft(self._counted(A, 0))
-        for i in range(1, len(self.matrices)):
-            product *= fft.rfft(self._counted(A, i), overwrite_x=True)
-        return fft.irfft(product, n=self.width, overwrite_x=True)
+            counts = self._counted(A[some], 0)
+            if len(self.sums) > 1:  # convolved: the product of all Fourier transforms, transformed back
+                product = fft.rfft(counts)
+                for i in range(1, len(self.sums)):
+                    product *= fft.rfft(self._counted(A[some], i), overwrite_x=True)
+                counts = fft.irfft(product, n=self.width, overwrite_x=True)
+            out[some] = counts
+        if self.form.factor != 1.0:
+            out *= math.sqrt(self.form.factor)
 
     def _counted(self, A: Encoding, i: int) -> np.ndarray:
         """Return count sketch i of every row."""
         counts = inner(A, self.matrices[i])
-        counts[:, self.places[i]] += self.constants[i]
+        counts[:, self.sums[i, -1]] += self.signs[i, -1] * self.signs.dtype.type(math.sqrt(self.form.coef0))
         return counts
 
 
@@ -219,9 +207,9 @@ def promise(width: int, degree: int) -> Guarantee:
     """Return how far F(x) . F(z) may be from K(x, z) for one pair: Chebyshev's inequality on its variance.
 
     The square of F(x) . F(z) is a sum over four products of p entries each. The mean of their signs is zero unless the
-    four entries at each of the p places are two equal pairs, of which there are three kinds. One kind at every place
-    gives K(x, z)^2; each of the 3^p - 1 other choices needs two sums to coincide, which has probability 1/D, and adds
-    at most K(x, x) K(z, z) / D. (The paper's bound has 3^p + 2.)
+    four entries at each of the p places are two equal pairs. One of the three kinds at every place gives K(x, z)^2;
+    each of the 3^p - 1 other choices needs two sums to coincide, which has probability 1/D, and adds at most K(x, x)
+    K(z, z) / D.
     """
     spread = (3.0**degree - 1.0) / width
     epsilon = math.sqrt(spread / DELTA)

@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from similitude.compute import Blocks, as_numpy, check_fits, itemsize, take
 from similitude.compute.engines import Engine
 from similitude.landmarks import (
     COMPACT,
     DEFAULT,
-    DOUBLE,
-    SINGLE,
     WIDE,
     Ask,
     Factor,
@@ -26,13 +25,11 @@ from similitude.landmarks import (
 )
 from similitude.maps.landmark import LandmarkedMap
 from similitude.maps.sketches import SKETCH_KINDS, Sketch
-from similitude.scikit import CHECKED_OBJECTS, demand_valid, whole_gram
+from similitude.scikit import CHECKED_OBJECTS, demand_valid
 from similitude.similarity import Similarity
 from similitude.support import NONE, Guarantee, Premise, check_choice, check_integer, generator
 from similitude.theory import bounds
 from similitude.validity import Validity, check_gram
-
-MAP_ADVICE = "LandmarkMap takes any similarity, or use repair(...) first"
 
 
 class ProjectionMap(LandmarkedMap):
@@ -124,38 +121,31 @@ class ProjectionMap(LandmarkedMap):
         """Return the factor of the landmarks' Gram matrix, computed in float64; refuse an indefinite one."""
         m = len(chosen)
         check_fits(m, m, 8, self._engine)
-        M = self._landmark_gram(k, chosen)
-        # A squared length below this precision is rounding: of the factorization, or of K(x, l) in single precision.
-        precision = max(m * DOUBLE, SINGLE if itemsize(chosen.encoding) == 4 else 0.0)
-        factor = factorize(M, precision * max(float(M.diagonal().max()), 0.0))
-        if factor.residual > 16 * precision * float(np.abs(M).max(initial=0.0)):
-            self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(m)), MAP_ADVICE)
+        A = in_double(k, chosen)
+        proof = k.proof()
+        M = as_numpy(Blocks(k, A, A, proof.holds, self._engine).whole()).astype(np.float64, copy=False)
+        if proof.holds:
+            self.validity_ = Validity("VALID", proof, effort="the algebra of kernels, no data needed")
+        else:
+            self._examine(k, M, chosen, np.arange(m)[:CHECKED_OBJECTS])
+        factor = factorize(M, itemsize(chosen.encoding) == 4)
+        if factor.residual:
+            self._examine(k, M, chosen, np.arange(m))
         if not len(factor.pivots):
             raise ValueError(f"K(l, l) = 0 for every landmark under {k!r}: there is nothing to project on")
         return factor
 
-    def _landmark_gram(self, k: Similarity, chosen: Landmarks) -> np.ndarray:
-        """Return the Gram matrix of the landmarks in float64, and examine it if the kernel has no proof."""
-        A = in_double(k, chosen)
-        proof = k.proof()
-        if proof.holds:
-            self.validity_ = Validity("VALID", proof, effort="the algebra of kernels, no data needed")
-            return as_numpy(k.blocks(A, engine=self._engine).whole()).astype(np.float64, copy=False)
-        M = as_numpy(whole_gram(k, A, self._engine)).astype(np.float64, copy=False)
-        self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(len(M))[:CHECKED_OBJECTS]), MAP_ADVICE)
-        return (M + M.T) / 2
-
-    def _examined(self, k: Similarity, M: np.ndarray, chosen: Landmarks, some: np.ndarray) -> Validity:
-        """Return the verdict on the kernel from some of its landmarks."""
+    def _examine(self, k: Similarity, M: np.ndarray, chosen: Landmarks, some: np.ndarray) -> None:
+        """Refuse a similarity that is not a kernel on some of the landmarks."""
         positions = some if chosen.positions is None else chosen.positions[some]
         out_of = int(positions.max()) + 1 if self._precomputed else len(M)
-        return check_gram(k, M[np.ix_(some, some)], take(chosen.objects, some), positions, out_of)
+        validity = check_gram(k, M[np.ix_(some, some)], take(chosen.objects, some), positions, out_of)
+        self.validity_ = demand_valid(validity, "LandmarkMap takes any similarity, or use repair(...) first")
 
     def features(self, X: Any) -> Blocks:
         """Return the features in blocks of rows."""
-        features, A = self._asked(X)
+        k, A = self._ask(X)
         dtype = np.dtype(f"float{8 * itemsize(A)}")
-        k = features.similarity
         mapped = self._prepared(dtype).with_similarity(k)
         return Blocks(FeatureBlocks(k), A, mapped, engine=self._engine, itemsize=dtype.itemsize, whole_rows=True)
 
@@ -253,7 +243,6 @@ class CompactMap(ProjectionMap):
 
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = super()._learn(k, chosen, ask)
-        drawn = int(self.guarantee_.numbers["landmarks_drawn"])
         if self.n_components is not None:
             of_rank = f"the rank {self.rank_:,} of the landmarks"
             self.n_features_out_ = at_most("n_components", self.n_components, self.rank_, of_rank)
@@ -264,14 +253,12 @@ class CompactMap(ProjectionMap):
         if self.n_features_out_ < self.rank_:
             seed = int(generator(self.random_state).integers(2**63))
             self.sketch_ = Sketch(self.projection, self.rank_, self.n_features_out_, seed)
-        self.guarantee_ = self._promised(k, ask, drawn)
+            if "margin" in self.guarantee_.numbers:
+                self.guarantee_ = self._promised(self.guarantee_)
         return features
 
-    def _promised(self, k: Similarity, ask: Ask, drawn: int) -> Guarantee:
+    def _promised(self, made: Guarantee) -> Guarantee:
         """Return what both stages together promise; a first stage left as it is keeps more than the theorem asks."""
-        made = self._promise.made(ask, drawn, self._premises(k))
-        if self.sketch_ is None or "margin" not in made.numbers:
-            return made
         epsilon, margin, delta = (made.numbers[name] for name in ("epsilon", "margin", "delta"))
         asked = bounds.compact_dimension(epsilon, margin, delta)
         numbers = {
@@ -293,8 +280,6 @@ class CompactMap(ProjectionMap):
         if self.sketch_ is None:
             return super()._prepared(dtype)
         if dtype not in self._ready:
-            from scipy.linalg import solve_triangular
-
             matrix = solve_triangular(self.factor_, self.sketch_.matrix().T, check_finite=False)
             self._ready[dtype] = replace(self._features, factor=None, matrix=matrix.astype(dtype, copy=False))
         return self._ready[dtype]

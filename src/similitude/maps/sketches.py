@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from similitude.compute import Encoding, count, is_sparse, is_tensor, loops
 from similitude.kernels.vectors import inner
+from similitude.landmarks import in_floats
 from similitude.similarity import Hints
 from similitude.support import check_choice, check_integer
 
@@ -26,22 +28,12 @@ class Sketch:
     :math:`1 - 2 e^{-(\epsilon^2-\epsilon^3)k/4}` (Arriaga and Vempala, "An algorithmic theory of learning: robust
     concepts and random projection", 1999, whose "U(-1, 1)" are the two signs).
 
-    Parameters
-    ----------
-    kind : {"gaussian", "sign", "sparse", "hadamard"}
-        Entries of A: standard normal; 1 or -1; :math:`\sqrt{s}` or :math:`-\sqrt{s}` with probability 1/(2s) each and
-        else 0, :math:`s = \max(3, \sqrt{n_{in}})` (Achlioptas, "Database-friendly random projections", 2003; Li, Hastie
-        and Church, "Very sparse random projections", 2006); rows of H D, the Walsh-Hadamard matrix with random signs
-        of its columns (Ailon and Chazelle, "The fast Johnson-Lindenstrauss transform", 2009).
-    n_in, n_out : int
-        Dimensions before and after.
-    seed : int
-        The matrix is made from it where it is needed: pickles hold the seed alone.
+    The entries of A, by `kind`: standard normal; 1 or -1; :math:`\sqrt{s}` or :math:`-\sqrt{s}` with probability
+    1/(2s) each and else 0, :math:`s = \max(3, \sqrt{n_{in}})` (Achlioptas, "Database-friendly random projections",
+    2003; Li, Hastie and Church, "Very sparse random projections", 2006); rows of H D, the Walsh-Hadamard matrix with
+    random signs of its columns (Ailon and Chazelle, "The fast Johnson-Lindenstrauss transform", 2009). They are drawn
+    from the seed where they are needed, so that only the seed is stored.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from similitude.maps.sketches import Sketch
     >>> shorter = Sketch("sign", n_in=1000, n_out=200, seed=0)
     >>> u = np.ones((1, 1000))
     >>> shorter(u).shape, round(float((shorter(u) ** 2).sum() / 1000), 1)
@@ -59,49 +51,30 @@ class Sketch:
         check_integer("n_out", self.n_out)
 
     def __call__(self, Z: np.ndarray) -> np.ndarray:
-        """Return the projections of the rows of Z, in the precision of Z.
-
-        Parameters
-        ----------
-        Z : array of shape (n, n_in)
-
-        Returns
-        -------
-        array of shape (n, n_out)
-        """
-        Z = np.asarray(Z)
-        if Z.dtype not in (np.float32, np.float64):
-            Z = Z.astype(np.float64)
+        """Return the projections of the rows of Z, in the precision of Z."""
+        Z = in_floats(Z)
         if Z.ndim != 2 or Z.shape[1] != self.n_in:
             raise ValueError(f"this sketch takes rows of {self.n_in} numbers, got an array of shape {Z.shape}")
         drawn = self._drawn(Z.dtype)
-        if self.kind == "hadamard":
-            return self._transformed(Z, *drawn)
-        return inner(Z, drawn)
+        if self.kind != "hadamard":
+            return inner(Z, drawn)
+        signs, chosen = drawn
+        size = padded(self.n_in)
+        out = np.empty((len(Z), self.n_out), Z.dtype)
+        for some in strips(len(Z), signs.nbytes):
+            np.multiply(hadamard(Z[some], signs, size)[:, chosen], 1.0 / math.sqrt(self.n_out), out=out[some])
+        return out
 
     def matrix(self) -> np.ndarray:
         r"""Return the matrix :math:`A / \sqrt{k}` of shape (n_out, n_in): the sketch of Z is ``Z @ matrix().T``."""
         if self.kind == "hadamard":
             return np.ascontiguousarray(self(np.eye(self.n_in)).T)
         drawn = self._drawn(np.dtype(np.float64))
-        return drawn.toarray() if is_sparse(drawn) else drawn.copy()
-
-    def _transformed(self, Z: np.ndarray, signs: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        size = padded(self.n_in)
-        factor = 1.0 / math.sqrt(self.n_out)
-        out = np.empty((len(Z), self.n_out), Z.dtype)
-        for some in strips(len(Z), signs.nbytes):
-            np.multiply(hadamard(Z[some], signs, size)[:, chosen], factor, out=out[some])
-        return out
+        return drawn.toarray() if is_sparse(drawn) else drawn
 
     def _drawn(self, dtype: np.dtype) -> Any:
-        """Return what is drawn from the seed, made once for each precision."""
-        ready = vars(self).setdefault("_ready", {})
-        if dtype not in ready:
-            ready[dtype] = self._draw(np.random.default_rng(self.seed), dtype)
-        return ready[dtype]
-
-    def _draw(self, rng: np.random.Generator, dtype: np.dtype) -> Any:
+        """Return A / sqrt(k); for Hadamard transforms the signs, and which of their columns are kept."""
+        rng = np.random.default_rng(self.seed)
         k = self.n_out
         d = self.n_in
         if self.kind == "gaussian":
@@ -109,22 +82,12 @@ class Sketch:
         if self.kind == "sign":
             return random_signs(rng, (k, d), dtype) / dtype.type(math.sqrt(k))
         if self.kind == "sparse":
-            return _very_sparse(rng, k, d).astype(dtype, copy=False)
+            s = max(3.0, math.sqrt(d))
+            where = rng.choice(k * d, rng.binomial(k * d, 1.0 / s), replace=False, shuffle=False)
+            entries = random_signs(rng, (len(where),), dtype) * dtype.type(math.sqrt(s / k))
+            return csr_array((entries, np.divmod(where, d)), shape=(k, d))
         columns = padded(d) * math.ceil(k / padded(d))
         return random_signs(rng, (1, columns), dtype), np.sort(rng.choice(columns, k, replace=False))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_ready"}
-
-
-def _very_sparse(rng: np.random.Generator, k: int, d: int) -> Any:
-    """Return k x d independent entries, of which few are not zero, as a sparse matrix."""
-    from scipy.sparse import csr_array
-
-    s = max(3.0, math.sqrt(d))
-    where = rng.choice(k * d, rng.binomial(k * d, 1.0 / s), replace=False, shuffle=False)
-    entries = random_signs(rng, (len(where),), np.dtype(np.float64)) * math.sqrt(s / k)
-    return csr_array((entries, np.divmod(where, d)), shape=(k, d))
 
 
 def random_signs(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -140,8 +103,7 @@ def padded(d: int) -> int:
 def hadamard(X: Any, signs: np.ndarray, size: int) -> np.ndarray:
     """Return H D_k ... H D_1 x for every row x, padded with zeros, once for each stretch of `size` columns of `signs`.
 
-    H is the Walsh-Hadamard matrix of 1 and -1, D_i has row i of `signs` on its diagonal. A row costs
-    `size` log2(`size`) additions per transform.
+    H is the Walsh-Hadamard matrix of 1 and -1, D_i has row i of `signs` on its diagonal.
 
     >>> hadamard(np.array([[1.0, 2.0, 3.0]]), np.ones((1, 4)), 4)
     array([[ 6.,  2.,  0., -4.]])
@@ -162,10 +124,7 @@ def strips(n: int, row_bytes: int, at_once: int = 2**18) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class Written:
-    """A map as :class:`Blocks` calls it: the rows of A by the recipe B, whose length is the number of features.
-
-    ``B.write(A, out)`` writes the features of every row of A; an index of B is B itself, which is never cut.
-    """
+    """A map as :class:`Blocks` calls it: ``B.write(A, out)`` writes the ``len(B)`` features of every row of A."""
 
     name: str
     hints: ClassVar[Hints] = Hints(on_tensors=True)

@@ -105,9 +105,8 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
         if not degrees.all():
             i = int(np.flatnonzero(degrees == 0)[0])
             raise ValueError(f"object {i} has similarity 0 to all others: leave it out, or use another similarity")
-        joined_with_all = np.count_nonzero(W, axis=1).max() == len(W) - 1
         self.n_connected_components_ = 1
-        if not joined_with_all:
+        if np.count_nonzero(W, axis=1).max() < len(W) - 1:  # no object is joined with all
             self.n_connected_components_ = int(connected_components(csr_array(W > 0), False)[0])
         if self.n_connected_components_ > 1:
             warnings.warn(
@@ -148,14 +147,13 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
         """Return the symmetric matrix of weights in float64, with a diagonal of zeros."""
         W = as_numpy(whole_gram(k, A, self._engine)).astype(np.float64)
         diagonal = W.diagonal()
-        self._diagonal = float(diagonal[0]) if np.allclose(diagonal, diagonal[0], rtol=1e-9, atol=0.0) else 0.0
+        self._diagonal = float(diagonal[0]) * bool(np.allclose(diagonal, diagonal[0], rtol=1e-9, atol=0.0))
         np.fill_diagonal(W, 0.0)
         _refuse_negative(W, k)
         if np.abs(W - W.T).max() > (1e-5 if itemsize(A) == 4 else 1e-10) * W.max():  # more than rounding
             self.notes_.append("the similarity is not symmetric: weights are means of both directions")
         if self.n_neighbors is not None:
-            nearest = nearest_only(W, self.n_neighbors)
-            return (nearest + nearest.T) / 2
+            W = nearest_only(W, self.n_neighbors)
         return (W + W.T) / 2
 
     def _eigenpairs(self, S: np.ndarray) -> Eigenpairs:

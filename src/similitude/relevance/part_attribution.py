@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -62,7 +62,7 @@ class Attribution(Result):
     @property
     def title(self) -> str:
         """The prediction, its score, and how values were found."""
-        compared = "" if self.against is None else f" against {written(self.against)}"
+        compared = f" against {written(self.against)}" * (self.against is not None)
         how = "what is lost without each part; parts may stand in for each other"
         if self.base is not None:
             how = f"base {self.base:+.4g} and the parts sum to it"
@@ -127,10 +127,7 @@ def attribution(model: Any, x: Any, *, output: int = 0, names: Sequence[str] | N
 def attributions(
     model: Any, objects: Sequence[Any], *, output: int = 0, names: Sequence[str] | None = None
 ) -> list[Attribution]:
-    """Return the attributions of several objects; landmarks are prepared once for all of them.
-
-    Parameters are those of :func:`attribution`.
-    """
+    """Return the attributions of several objects; landmarks are prepared once for all of them."""
     check_is_fitted(model)
     similarity = getattr(model, "similarity_", getattr(model, "kernel_", None))
     several = similarity if isinstance(similarity, list) else [similarity]
@@ -144,16 +141,28 @@ def attributions(
     like = landmarks if is_table(landmarks) else None  # of a table, predictions take one like it
     explained = _explained(model, collection(kind, list(objects), like), output)
     same_direction: dict[bytes, list[int]] = {}
-    for i, one in enumerate(explained):
-        same_direction.setdefault(one.direction.tobytes(), []).append(i)
+    for i, (_, _, _, direction) in enumerate(explained):
+        same_direction.setdefault(direction.tobytes(), []).append(i)
+
+    def attributed(i: int, values: np.ndarray, base: float | None, how: str) -> Attribution:
+        n = len(values)
+        prediction, against, score, _ = explained[i]
+        names = parts[i].names[:n]
+        places = parts[i].places[:n]
+        return Attribution(prediction, against, score, names, values, base, how, kind, places, objects[i])
+
     found: dict[int, Attribution] = {}
     for which in same_direction.values():
         some = [objects[i] for i in which], [parts[i] for i in which]
-        added = _by_features(model, several, *some, landmarks, explained[which[0]].direction)
-        for i, values, base in zip(which, *added, strict=True) if added is not None else ():
-            if abs(base + values.sum() - explained[i].score) <= 1e-6 * (1.0 + np.abs(values).sum()):
-                n = parts[i].object.nodes if kind == "graphs" else len(values)
-                found[i] = explained[i].attribution(objects[i], parts[i], values[:n], "features")
+        added = _by_features(model, several, *some, landmarks, explained[which[0]][-1])
+        if added is None:
+            continue
+        for i, values, base in zip(which, *added, strict=True):
+            score = explained[i][2]
+            if abs(base + values.sum() - score) <= 1e-6 * (1.0 + np.abs(values).sum()):
+                if kind == "graphs":  # edges have nothing
+                    values = values[: parts[i].object.nodes]
+                found[i] = attributed(i, values, score - float(values.sum()), "features")
     left = [i for i in range(len(objects)) if i not in found]
     usual = None
     if left and kind in ("vectors", "table"):
@@ -165,34 +174,10 @@ def attributions(
         lost = np.zeros(0)
         if parts[i].places:
             without = collection(kind, occluded(parts[i], usual), like)
-            lost = explained[i].score - _scores_of(model, without) @ explained[i].direction
-        found[i] = explained[i].attribution(objects[i], parts[i], lost, "occlusion")
+            _, _, score, direction = explained[i]
+            lost = score - _scores_of(model, without) @ direction
+        found[i] = attributed(i, lost, None, "occlusion")
     return [found[i] for i in range(len(objects))]
-
-
-class _Explained(NamedTuple):
-    """A prediction to explain, the class it is compared with, a direction among outputs, and the score along it."""
-
-    prediction: Any
-    against: Any
-    direction: np.ndarray
-    score: float
-
-    def attribution(self, x: Any, parts: Parts, values: np.ndarray, how: str) -> Attribution:
-        """Return the attribution of the object, given what its first parts add."""
-        n = len(values)
-        return Attribution(
-            prediction=self.prediction,
-            against=self.against,
-            score=self.score,
-            parts=parts.names[:n],
-            values=values,
-            base=self.score - float(values.sum()) if how == "features" else None,
-            how=how,
-            kind=parts.kind,
-            places=parts.places[:n],
-            object=x,
-        )
 
 
 def _scores_of(model: Any, X: Any) -> np.ndarray:
@@ -201,14 +186,14 @@ def _scores_of(model: Any, X: Any) -> np.ndarray:
     return found.reshape(len(found), -1)
 
 
-def _explained(model: Any, X: Any, output: int) -> list[_Explained]:
-    """Return what is to be explained of the predictions for some objects."""
+def _explained(model: Any, X: Any, output: int) -> list[tuple[Any, Any, float, np.ndarray]]:
+    """Return predictions, the classes they are compared with, and scores along directions among outputs."""
     scores = _scores_of(model, X)
     k = scores.shape[1]
     if not hasattr(model, "classes_"):
-        return [_Explained(value, None, np.eye(k)[output], value) for value in scores[:, output].tolist()]
+        return [(value, None, value, np.eye(k)[output]) for value in scores[:, output].tolist()]
     names = np.asarray(model.classes_).tolist()
-    found = []
+    found: list[tuple[Any, Any, float, np.ndarray]] = []
     for row in scores:
         if k == 1:
             decided = int(row[0] >= 0)
@@ -217,7 +202,7 @@ def _explained(model: Any, X: Any, output: int) -> list[_Explained]:
         else:
             decided, other = np.argsort(-row, kind="stable")[:2].tolist()
             direction = np.eye(k)[decided] - np.eye(k)[other]
-        found.append(_Explained(names[decided], names[other], direction, float(row @ direction)))
+        found.append((names[decided], names[other], float(row @ direction), direction))
     return found
 
 

@@ -44,19 +44,16 @@ from similitude.report.render.chart import (
     line_at,
     marks,
     names_axis,
-    rounded,
-    table_rows,
 )
 from similitude.report.render.images import GramImage, shades
 from similitude.report.render.sentences import (
-    counted,
-    error_text,
     held_out_error,
     percent,
+    score_text,
     short_label,
     what_learning_gained,
 )
-from similitude.support import check_choice
+from similitude.support import check_choice, number_of
 
 __all__ = [
     "calibration",
@@ -80,6 +77,9 @@ __all__ = [
 LETTERS = "ABCDEFGHIJ"
 """The marks of the sizes that theorems ask for."""
 
+CLASS_COLORS = [f"var(--c{place})" for place in range(10)]
+"""The colors of classes."""
+
 
 def _part(found: Any, name: str, *kinds: type) -> Any:
     """Return the part of findings that a figure draws."""
@@ -93,34 +93,29 @@ def _part(found: Any, name: str, *kinds: type) -> Any:
     raise TypeError(f"expected Findings or {wanted}, got {type(part).__name__}")
 
 
-def _color(place: int) -> str:
-    return f"var(--c{place % 10})"
-
-
 def labels(found: Findings | About) -> Chart:
     """Draw the number of examples of each class, the largest class first."""
     counted_labels = _part(found, "about", About).labels
     if not isinstance(counted_labels, ClassCounts):
         raise TypeError("this figure draws classes, and the labels are numbers: see residuals")
-    rows = [(str(label), count) for label, count in counted_labels.largest_first()]
-    largest, most = rows[0]
-    smallest, fewest = rows[-1]
-    finding = f"Each of the {len(rows)} classes has {counted(most, 'example')}."
-    if most > fewest:
-        finding = (
-            f"The largest class, {largest}, has {counted(most, 'example')}, the smallest, {smallest}, has {fewest:,}."
-        )
-    if len(rows) > MOST_BARS:
-        finding += f" The {MOST_BARS} largest of {len(rows)} classes are drawn."
-    names, counts = zip(*rows[:MOST_BARS], strict=True)
+    pairs = counted_labels.largest_first()
+    table: dict[str, Any] = {"class": [str(label) for label, _ in pairs], "examples": [count for _, count in pairs]}
+    names = table["class"][:MOST_BARS]
+    counts = table["examples"][:MOST_BARS]
+    most = number_of(counts[0], "example")
+    fewest = pairs[-1][1]
+    finding = f"Each of the {len(pairs)} classes has {most}."
+    if counts[0] > fewest:
+        finding = f"The largest class, {names[0]}, has {most}, the smallest, {table['class'][-1]}, has {fewest:,}."
+    if len(pairs) > MOST_BARS:
+        finding += f" The {MOST_BARS} largest of {len(pairs)} classes are drawn."
     bars = {"x": [0] * len(names), "x2": counts, "y": names}
     layers = [
         marks("bar", bars, hover={"y": "class", "x2": "examples"}),
         marks("text", {"x": counts, "y": names, "text": [f"{count:,}" for count in counts]}, INK),
     ]
     x = axis("examples", integers=True)
-    height = max(60, 26 * len(names))
-    return chart("class-counts", finding, x, names_axis(names), layers, ("class", "examples"), rows, height)
+    return chart("class-counts", finding, x, names_axis(names), layers, table, max(60, 26 * len(names)))
 
 
 def spectrum(found: Findings | Eigenvalues) -> Chart:
@@ -131,23 +126,26 @@ def spectrum(found: Findings | Eigenvalues) -> Chart:
     ranks = np.arange(1, n + 1)
     negative = values < -part.rounding
     layers = [marks("rule", {"y": [0.0]}, SOFT_INK)]
-    for name, side, color in (("not negative", ~negative, BLUE), ("negative", negative, ORANGE)):
+    sides: list[Any] = [("not negative", ~negative, BLUE), ("negative", negative, ORANGE)]
+    few = f"{part.n_negative:,} of the {n:,} eigenvalues are"
+    share = f" ({percent(part.negative_share)} of the absolute sum)"
+    if part.n_negative == 1:
+        few = f"One of the {n:,} eigenvalues is"
+    elif part.n_negative == 0:
+        sides = [(None, ~negative, BLUE)]
+        few = f"None of the {n:,} eigenvalues is"
+        share = ""
+    for name, side, color in sides:
         bars = {"x": ranks[side] - 1, "x2": ranks[side], "y": np.zeros(side.sum()), "y2": values[side]}
-        if side.any():
-            hover = {"x2": "rank", "y2": "eigenvalue"}
-            layers.append(marks("rect", bars, color, name if negative.any() else None, hover))
-    finding = f"None of the {n:,} eigenvalues is negative beyond rounding, the smallest is {values[-1]:.3g}."
-    if negative.any():
-        few = "One of the" if part.n_negative == 1 else f"{part.n_negative:,} of the"
-        share = f"({percent(part.negative_share)} of the absolute sum), the smallest is {values[-1]:.3g}."
-        finding = f"{few} {n:,} eigenvalues {'is' if part.n_negative == 1 else 'are'} negative beyond rounding {share}"
+        layers.append(marks("rect", bars, color, name, {"x2": "rank", "y2": "eigenvalue"}))
+    finding = f"{few} negative beyond rounding{share}, the smallest is {values[-1]:.3g}."
     largest = max(float(np.abs(values).max()), 1e-300)
     top = int(np.floor(np.log10(largest)))
     powers = [float(f"1e{power}") for power in range(top - 2, top + 1)]
     ticks = [*(-size for size in powers if size <= -float(values.min())), 0.0, *powers]
     x = axis(f"{n} eigenvalues in decreasing order", ends=(0, n), ticks=())
     y = axis("eigenvalue", ticks=ticks, type="symlog", constant=max(largest * 1e-3, 1e-300))
-    return chart("spectrum", finding, x, y, layers, ("rank", "eigenvalue"), table_rows(ranks, values))
+    return chart("spectrum", finding, x, y, layers, {"rank": ranks, "eigenvalue": values})
 
 
 def gaps(found: Findings | Goodness) -> Chart:
@@ -165,16 +163,19 @@ def gaps(found: Findings | Goodness) -> Chart:
     )
     if len(groups) > MOST_BARS:
         finding += f" The {MOST_BARS} classes with the lowest median are drawn."
-    rows = [
-        (name, len(own), rounded(np.median(own)), rounded(own.min()), percent(float((own <= 0).mean())))
-        for name, own in groups.items()
-    ]
-    columns = ("class", "examples", "median gap", "lowest gap", "not above zero")
+    each = groups.values()
+    table: dict[str, Any] = {
+        "class": list(groups),
+        "examples": list(map(len, each)),
+        "median gap": list(map(np.median, each)),
+        "lowest gap": list(map(np.min, each)),
+        "not above zero": [percent(float((own <= 0).mean())) for own in each],
+    }
     x = axis("gap: mean similarity to the own class minus that to the nearest other")
     if len(groups) <= MOST_COLORS:
         layers, highest = _stacked(groups)
         y = axis("examples", ends=(0.0, highest), integers=True)
-        return chart("gaps", finding, x, y, [*layers, line_at(x=0.0)], columns, rows)
+        return chart("gaps", finding, x, y, [*layers, line_at(x=0.0)], table)
     names = sorted(groups, key=lambda name: float(np.median(groups[name])))[:MOST_BARS]
     low, lower, middle, upper, high = np.transpose(
         [np.quantile(groups[n], [0.05, 0.25, 0.5, 0.75, 0.95]) for n in names]
@@ -187,7 +188,7 @@ def gaps(found: Findings | Goodness) -> Chart:
         marks("tick", {"x": middle, "y": names}, INK),
         line_at(x=0.0),
     ]
-    return chart("gaps", finding, x, names_axis(names), layers, columns, rows, 24 * len(names))
+    return chart("gaps", finding, x, names_axis(names), layers, table, 24 * len(names))
 
 
 def _stacked(groups: dict[str, np.ndarray]) -> tuple[list[dict[str, Any]], float]:
@@ -203,7 +204,7 @@ def _stacked(groups: dict[str, np.ndarray]) -> tuple[list[dict[str, Any]], float
         at = np.flatnonzero(counts)
         bars = {"x": edges[at], "x2": edges[at + 1], "y": below[at], "y2": (below + counts)[at], "count": counts[at]}
         hover = {"count": f"examples of {name}", "x": "gap from", "x2": "gap to"}
-        layers.append(marks("rect", bars, _color(place), name, hover))
+        layers.append(marks("rect", bars, CLASS_COLORS[place], name, hover))
         below += counts
     return layers[::-1], float(below.max())
 
@@ -231,8 +232,8 @@ def goodness_curve(found: Findings | Goodness, *, weighted: bool = True) -> Char
         finding = f"All but {share} of the examples have a positive gap, of {strong.y[positive[0]]:.3g} or more."
     x = axis("share of examples that may fall short", percent=True)
     y = axis("gap that the others reach", ends=ends)
-    rows = table_rows(strong.x, strong.y, strong.low, strong.high)
-    return chart("goodness", finding, x, y, layers, ("may fall short", "gap", "low", "high"), rows)
+    table = {"may fall short": strong.x, "gap": strong.y, "low": strong.low, "high": strong.high}
+    return chart("goodness", finding, x, y, layers, table)
 
 
 def gram(found: Findings | GramSample) -> Chart:
@@ -242,7 +243,6 @@ def gram(found: Findings | GramSample) -> Chart:
     n = len(part.matrix)
     names = [str(name) for name in part.classes]
     edges = part.boundaries
-    rows = [(name, int(count)) for name, count in zip(names, np.diff(edges), strict=False)]
     scale = {"domain": [look.low, look.high], "range": look.stops}
     ends = marks("point", {"x": [0, 0], "y": [0, 0], "value": [look.low, look.high]}, opacity=0)
     ends["encoding"]["fill"] = {
@@ -264,7 +264,7 @@ def gram(found: Findings | GramSample) -> Chart:
         y["axis"] |= {"labelExpr": "".join(at) + "''", "labelOverlap": True, "grid": False, "ticks": False}
     finding = f"Similarities of {n} examples, from {look.low:.3g} to {look.high:.3g} beside the diagonal."
     x = axis("examples", ends=(0, n), ticks=())
-    return chart("gram", finding, x, y, layers, ("class", "examples"), rows, 360, square=True)
+    return chart("gram", finding, x, y, layers, {"class": names, "examples": np.diff(edges)[: len(names)]}, 360, True)
 
 
 def learning_curve(found: Findings | LearningCurve) -> Chart:
@@ -286,8 +286,8 @@ def learning_curve(found: Findings | LearningCurve) -> Chart:
             text = {"x": [size.size], "text": [letter]}
             layers.append(marks("text", text, INK, y=2, baseline="top", fontWeight=600))
     finding = (
-        f"With {part.landmarks[0]:,} landmarks the {measure} is {error_text(error.y[0], measure)}, with the "
-        f"model's {part.chosen:,} it is {error_text(error.y[-1], measure)}."
+        f"With {part.landmarks[0]:,} landmarks the {measure} is {score_text(measure, error.y[0])}, with the "
+        f"model's {part.chosen:,} it is {score_text(measure, error.y[-1])}."
     )
     if asked:
         finding += f" Theory asks for {'; '.join(asked)}."
@@ -295,8 +295,8 @@ def learning_curve(found: Findings | LearningCurve) -> Chart:
     x = axis("landmarks", ends=ends, ticks=part.landmarks.tolist(), type="log", base=2)
     highest = max(float(error.high.max()), 1e-12)
     y = axis(f"{measure}, held out", percent=measure == ERROR_RATE, ends=(0.0, highest))
-    rows = table_rows(error.x, error.y, error.low, error.high)
-    return chart("learning-curve", finding, x, y, layers, ("landmarks", measure, "low", "high"), rows, 260)
+    table = {"landmarks": error.x, measure: error.y, "low": error.low, "high": error.high}
+    return chart("learning-curve", finding, x, y, layers, table, 260)
 
 
 def cost_curve(found: CostCurve) -> Chart:
@@ -312,9 +312,15 @@ def cost_curve(found: CostCurve) -> Chart:
     ]
     x = axis("calls to fit", ends=(0.0, float(found.x[-1])))
     y = axis("accuracy on held-out rows", percent=True)
-    columns = ("calls to fit", "accuracy", "low", "high", "landmarks", "calls of a prediction")
-    rows = table_rows(found.x, found.y, found.low, found.high, found.landmarks, found.per_prediction)
-    return chart("cost-curve", finding, x, y, layers, columns, rows, 260)
+    table: dict[str, Any] = {
+        "calls to fit": found.x,
+        "accuracy": found.y,
+        "low": found.low,
+        "high": found.high,
+        "landmarks": found.landmarks,
+        "calls of a prediction": found.per_prediction,
+    }
+    return chart("cost-curve", finding, x, y, layers, table, 260)
 
 
 def _intervals(
@@ -335,18 +341,20 @@ def recall(found: Findings | ModelFindings) -> Chart:
         raise TypeError("this figure draws classes, and the model predicts numbers: see errors")
     shown = sorted(part.by_class, key=lambda one: one.recall.value)[:MOST_BARS]
     names = [short_label(one.label) for one in shown]
-    rows = [
-        (str(one.label), one.n, rounded(one.recall.value), rounded(one.recall.low), rounded(one.recall.high))
-        for one in shown
-    ]
-    _, examples, values, low, high = zip(*rows, strict=True)
-    layers = _intervals(names, values, low, high, {"y": "class", "x": "recall"}, examples=examples)
+    table: dict[str, Any] = {
+        "class": [str(one.label) for one in shown],
+        "examples": [one.n for one in shown],
+        "recall": [one.recall.value for one in shown],
+        "low": [one.recall.low for one in shown],
+        "high": [one.recall.high for one in shown],
+    }
+    hover = {"y": "class", "x": "recall"}
+    layers = _intervals(names, table["recall"], table["low"], table["high"], hover, examples=table["examples"])
     finding = f"The class that is recognized least is {names[0]}: {percent(shown[0].recall.value)} of it."
     if len(part.by_class) > MOST_BARS:
         finding += f" The {MOST_BARS} classes with the lowest recall are drawn."
     x = axis("recall: share of the class that is predicted correctly", percent=True, ends=(0.0, 1.0))
-    columns = ("class", "examples", "recall", "low", "high")
-    return chart("recall", finding, x, names_axis(names), layers, columns, rows, max(60, 22 * len(names)))
+    return chart("recall", finding, x, names_axis(names), layers, table, max(60, 22 * len(names)))
 
 
 def confusion(found: Findings | ModelFindings) -> Chart:
@@ -358,15 +366,18 @@ def confusion(found: Findings | ModelFindings) -> Chart:
     names = [str(name) for name in model.classes]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     hover = {"y": "true class", "x": "predicted class", "count": "examples"}
-    rows, layers = [], []
-    diagonal_cells = np.eye(len(names), dtype=bool)
-    for color, cells in ((ORANGE, counts * ~diagonal_cells), (BLUE, counts * diagonal_cells)):
+    table: dict[str, list[Any]] = {"true class": [], "predicted class": [], "examples": []}
+    layers = []
+    right = np.eye(len(names), dtype=bool)
+    for color, cells in ((ORANGE, counts * ~right), (BLUE, counts * right)):
         a, b = np.nonzero(cells)
         order = np.argsort(-cells[a, b], kind="stable")
         y = [names[i] for i in a[order]]
         x = [names[i] for i in b[order]]
         count = cells[a, b][order]
-        rows += table_rows(y, x, count)
+        table["true class"] += y
+        table["predicted class"] += x
+        table["examples"] += count.tolist()
         opacity = 0.2 + 0.6 * shares[a, b][order]
         layers.append(marks("rect", {"y": y, "x": x, "count": count, "opacity": opacity}, color, hover=hover))
         if len(names) <= MANY_CLASSES:
@@ -378,10 +389,9 @@ def confusion(found: Findings | ModelFindings) -> Chart:
         f"{'was' if wrong < 2 else 'were'} confused; the {model.measure} on "
         f"{model.n_tested:,} held-out examples is {held_out_error(model)}."
     )
-    columns = ("true class", "predicted class", "examples")
     x_axis = names_axis(names, "predicted class", orient="top", labelAngle=-60, labelFontSize=10)
     y_axis = names_axis(names, "true class")
-    return chart("confusion", finding, x_axis, y_axis, layers, columns, rows, 420, square=True)
+    return chart("confusion", finding, x_axis, y_axis, layers, table, 420, square=True)
 
 
 def calibration(found: Findings | ModelFindings | Calibration) -> Chart:
@@ -405,7 +415,7 @@ def calibration(found: Findings | ModelFindings | Calibration) -> Chart:
     x = axis(f"predicted probability that {curve.event}", percent=True, ends=(0.0, 1.0))
     y = axis("share that happened", percent=True, ends=(0.0, 1.0))
     titles = ("predicted", "happened", "low", "high", "examples")
-    return chart("calibration", finding, x, y, layers, titles, table_rows(*points.values()), square=True)
+    return chart("calibration", finding, x, y, layers, dict(zip(titles, points.values(), strict=True)), square=True)
 
 
 def _of_numbers(found: Findings | ModelFindings) -> ModelFindings:
@@ -445,11 +455,10 @@ def residuals(found: Findings | ModelFindings) -> Chart:
             f" A new number lies within {reach:.3g} of its prediction (the gray band) with probability "
             f"{'about ' if model.folds > 1 else ''}{percent(0.9)}, if new examples come from the same source."
         )
-    columns = ("example", "true", "predicted")
-    rows = table_rows(*data.values())
+    table = {"example": data["index"], "true": data["x"], "predicted": data["y"]}
     x = axis("true number", ends=ends)
     y = axis("predicted number", ends=ends)
-    return chart("residuals", finding, x, y, layers, columns, rows, 320, square=True)
+    return chart("residuals", finding, x, y, layers, table, 320, square=True)
 
 
 def errors(found: Findings | ModelFindings) -> Chart:
@@ -474,8 +483,8 @@ def errors(found: Findings | ModelFindings) -> Chart:
     ]
     x = axis("predicted number")
     y = axis("predicted minus true")
-    columns = ("example", "predicted", "error")
-    return chart("errors", finding, x, y, layers, columns, table_rows(*data.values()), 320, square=True)
+    table = {"example": data["index"], "predicted": data["x"], "error": data["y"]}
+    return chart("errors", finding, x, y, layers, table, 320, square=True)
 
 
 def object_map(found: Findings | ObjectMap, color: str | None = None) -> Chart:
@@ -484,38 +493,48 @@ def object_map(found: Findings | ObjectMap, color: str | None = None) -> Chart:
     color = color or placed.colorings[0][0]
     check_choice("color", color, [name for name, *_ in placed.colorings])
     _, levels, names, ordered = next(one for one in placed.colorings if one[0] == color)
-    layers, rows = [], []
-    for level, name in enumerate(["unknown", *names], -1):
+    looks = [("unknown", QUIET), *zip(names, shades() if ordered else CLASS_COLORS, strict=False)]
+    layers = []
+    for level, (name, shade) in enumerate(looks, -1):
         own = levels == level
         if own.any():
-            shade = shades()[level] if ordered else _color(level)
             data = {"index": placed.indices[own], "x": placed.x[own], "y": placed.y[own]}
-            layers.append(marks("point", data, QUIET if level < 0 else shade, name, {"index": "example"}))
-            rows += table_rows([name] * int(own.sum()), *data.values())
+            layers.append(marks("point", data, shade, name, {"index": "example"}))
+    order = np.argsort(levels, kind="stable")
+    table: dict[str, Any] = {
+        color: [looks[level + 1][0] for level in levels[order]],
+        "example": placed.indices[order],
+        "x": placed.x[order],
+        "y": placed.y[order],
+    }
     x = axis("first coordinate", ticks=())
     y = axis("second coordinate", ticks=())
-    columns = (color, "example", "x", "y")
-    return chart("map", f"{placed}, colored by {color}.", x, y, layers, columns, rows, 360, square=True)
+    return chart("map", f"{placed}, colored by {color}.", x, y, layers, table, 360, square=True)
 
 
 def landmarks(found: Findings | Sequence[LandmarkFinding]) -> Chart:
     """Draw the importance of the most important landmarks, colored by direction."""
     given = found.landmarks if isinstance(found, Findings) else found
     shown = [one for one in given if one.rank <= MOST_BARS]
-    names = [f"X[{one.index}] ({short_label(one.label)})" for one in shown]
-    directions = sorted({one.direction for one in shown})
-    few = len(directions) <= MOST_COLORS
+    table: dict[str, Any] = {
+        "landmark": [f"X[{one.index}] ({short_label(one.label)})" for one in shown],
+        "direction": [one.direction for one in shown],
+        "importance": [one.importance for one in shown],
+    }
+    names = table["landmark"]
+    directions: dict[str, Any] = {one: f"for {one}" for one in sorted(set(table["direction"]))}
+    colors = CLASS_COLORS
+    if len(directions) > MOST_COLORS:
+        directions = dict.fromkeys(directions)
+        colors = [BLUE] * len(directions)
     layers = []
-    for place, direction in enumerate(directions):
-        own = [(one.importance, name) for one, name in zip(shown, names, strict=True) if one.direction == direction]
-        importance, of = zip(*own, strict=True)
-        bars = {"x": [0.0] * len(own), "x2": importance, "y": of}
-        layers.append(marks("bar", bars, _color(place) if few else BLUE, f"for {direction}" if few else None))
+    for (direction, name), color in zip(directions.items(), colors, strict=False):
+        own = [place for place, one in enumerate(shown) if one.direction == direction]
+        bars = {"x": [0.0] * len(own), "x2": [shown[i].importance for i in own], "y": [names[i] for i in own]}
+        layers.append(marks("bar", bars, color, name))
     finding = f"The most important landmark is {names[0]}." if names else "There is no landmark."
-    rows = [(name, one.direction, rounded(one.importance)) for name, one in zip(names, shown, strict=True)]
     x = axis("importance, in units of scores")
-    columns = ("landmark", "direction", "importance")
-    return chart("landmarks", finding, x, names_axis(names), layers, columns, rows, 24 * len(rows))
+    return chart("landmarks", finding, x, names_axis(names), layers, table, 24 * len(names))
 
 
 def learning_steps(found: Findings | LearnedSummary) -> Chart:
@@ -523,15 +542,16 @@ def learning_steps(found: Findings | LearnedSummary) -> Chart:
     part = _part(found, "learned", LearnedSummary)
     losses = np.array([one.loss for one in part.steps])
     reach = 1.96 * np.array([one.standard_error for one in part.steps])
-    rows = table_rows([one.name for one in part.steps], losses, np.maximum(losses - reach, 0.0), losses + reach)
-    names, values, low, high = map(list, zip(*rows, strict=True))
-    layers = _intervals(names, values, low, high, {"y": "kernel", "x": "squared error"})
-    if max(high) > 0.8:
+    names = [one.name for one in part.steps]
+    low = np.maximum(losses - reach, 0.0)
+    high = losses + reach
+    layers = _intervals(names, losses, low, high, {"y": "kernel", "x": "squared error"})
+    if high.max() > 0.8:
         layers.append(line_at(x=1.0))
     x = axis("squared error on pilot rows; 1: that of the mean")
-    columns = ("kernel", "squared error", "low", "high")
+    table = {"kernel": names, "squared error": losses, "low": low, "high": high}
     height = max(80, 34 * len(names))
-    return chart("learning-steps", what_learning_gained(part), x, names_axis(names), layers, columns, rows, height)
+    return chart("learning-steps", what_learning_gained(part), x, names_axis(names), layers, table, height)
 
 
 def learned_importance(found: Findings | LearnedSummary) -> Chart:
@@ -540,7 +560,6 @@ def learned_importance(found: Findings | LearnedSummary) -> Chart:
     order = one.order()[:MOST_BARS]
     names = [one.names[i] for i in order]
     values, low, high = (np.asarray(array)[order] for array in (one.values, one.low, one.high))
-    rows = table_rows(names, values, low, high)
     bars = {"x": np.zeros(len(names)), "x2": values, "y": names, "low": low, "high": high}
     hover = {"y": "column", "x2": "importance", "low": "interval from", "high": "interval to"}
     layers = [
@@ -551,6 +570,5 @@ def learned_importance(found: Findings | LearnedSummary) -> Chart:
     if len(one.names) > len(names):
         finding += f" The first {len(names)} of {len(one.names):,} columns are drawn."
     x = axis("share of the squared gradient of the predictions", percent=True)
-    columns = ("column", "importance", "low", "high")
-    height = max(80, 24 * len(names))
-    return chart("learned-importance", finding, x, names_axis(names), layers, columns, rows, height)
+    table = {"column": names, "importance": values, "low": low, "high": high}
+    return chart("learned-importance", finding, x, names_axis(names), layers, table, max(80, 24 * len(names)))

@@ -11,34 +11,19 @@ MANY_EXAMPLES = 500
 REPEATS = 5
 """Repeats of cross-validation, which average over the splits of few examples."""
 
-HELD_OUT_FOLDS = 5
-"""Folds of cross-validation: each model is fitted to four fifths of the examples."""
-
 # Sizes of samples: a report takes at most a few times as long as a fit (``python -m benchmarks.report_time``).
 
 MAX_CHECKED = 500
 """Examples among which a counterexample is searched, and on which goodness is assessed: time grows with the square."""
 
-MAX_SAMPLE = 300
-"""Examples whose Gram matrix is shown, a pixel for each pair."""
-
-MAX_MAPPED = 10_000
-"""Objects on the map."""
-
 MAX_NEIGHBORS = 1000
 """Nearest neighbors are searched among at most this many of the examples fitted to."""
-
-MAX_REFITTED = 8000
-"""Examples that models with fewer landmarks are fitted to."""
 
 MAX_PERMUTED = 600
 """Examples that columns are permuted among."""
 
-MAX_CALLS = 10_000_000
-"""Similarities that the importance of columns may take."""
-
 MAX_CALLS_OF_A_FUNCTION = 200_000
-"""The same, and that of refitted models, where they are values of a user's function."""
+"""Similarities that the importance of columns and refitted models may take, each, of a user's function."""
 
 MAX_ATTRIBUTED_CALLS = 100_000
 """Similarities that attributions compute if they are values of a user's function."""
@@ -63,17 +48,11 @@ MOST_POINTS = 600
 TOO_FAR = 100
 """A theorem's size is drawn up to this many times the model's number of landmarks."""
 
-MAX_COLUMNS = 40
-"""Columns that are described in a table; others are named."""
-
-N_IMPORTANT = 40
-"""Landmarks that are listed."""
+MOST_LISTED = 40
+"""Columns that are described in a table, others being named, and landmarks that are listed."""
 
 N_DECIDING = 7
 """Training examples that are listed for each prediction."""
-
-N_MISTAKES = 22
-"""Mistakes, or the largest errors, that are shown."""
 
 N_TYPICAL = 16
 """Typical examples that are shown."""

@@ -59,24 +59,10 @@ def write_report(
     ...     print(Path(folder, "report.txt").read_text(encoding="utf-8").splitlines()[0])
     Predicting 3 classes of 150 vectors by Gaussian(sigma='median')
     """
+    asked = {name: given for name, given in locals().items() if name not in ("path", "format")}
     form, place = check_report_place(path, format)
     _renderer(form)  # what it needs is missed before anything is computed
-    found = investigate(
-        similarity,
-        X,
-        y,
-        names=names,
-        title=title,
-        task=task,
-        groups=groups,
-        command=command,
-        compare=compare,
-        embedding=embedding,
-        image_shape=image_shape,
-        max_calls=max_calls,
-        random_state=random_state,
-        engine=engine,
-    )
+    found = investigate(**asked)
     save_findings(found, place, form)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import operator
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -30,7 +31,7 @@ from similitude.compute import (
     warn_if_rounded,
 )
 from similitude.compute.engines import Engine, LocalEngine, TorchEngine, check_device, current_engine, engine_for
-from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, refuse_known
+from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, proven, refuse_known
 from similitude.similarity import Auto, Precomputed, Similarity, as_similarity
 from similitude.support import brief, generator, naming_parameters, parameter_hint, plain_values
 from similitude.validity import Validity
@@ -93,11 +94,8 @@ def _reraise(error: Exception, X: Any, taken: str) -> NoReturn:
         raise ValueError(MISSING_NUMBERS) from error
     from similitude.kernels import suggestion  # loads all kernels
 
-    better = ""
     if type(error) in (TypeError, ValueError):
-        better = suggestion(X, taken)
-    if better:
-        error.args = (f"{error}. {better}",)
+        error.args = (". ".join(filter(None, (str(error), suggestion(X, taken)))),)
     raise error
 
 
@@ -112,10 +110,7 @@ def _warn_if_rounded(given: Any, X: Any) -> None:
 
 
 def on_host(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
-    """Return a value with all tensors in it as arrays; the value itself if it has none.
-
-    `known` holds values, so that they live on, and results by the id of the value.
-    """
+    """Return a value with all tensors in it as arrays, or itself; `known` holds values and results by id."""
     if id(value) in known:
         return known[id(value)][1]
     found = value
@@ -123,15 +118,16 @@ def on_host(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
         found = as_numpy(value)
     elif type(value) in (list, tuple):
         parts = [on_host(part, known) for part in value]
-        if any(new is not old for new, old in zip(parts, value, strict=True)):
+        if not all(map(operator.is_, parts, value)):
             found = type(value)(parts)
     elif type(value) is dict:
         changed = {name: on_host(part, known) for name, part in value.items()}
-        if any(changed[name] is not part for name, part in value.items()):
+        if not all(map(operator.is_, changed.values(), value.values())):
             found = changed
     elif type(value).__module__.startswith("similitude.") and hasattr(value, "__dict__"):
-        attributes = on_host(dict(vars(value)), known)
-        if any(attributes[name] is not part for name, part in vars(value).items()):
+        before = dict(vars(value))
+        attributes = on_host(before, known)
+        if attributes is not before:
             found = object.__new__(type(value))
             vars(found).update(attributes)
     known[id(value)] = value, found
@@ -209,7 +205,9 @@ class SimilarityEstimator(BaseEstimator):
         role = self._role
         if any(path.startswith(f"{role}__") for path in params) and role not in params and not self._precomputed:
             given = getattr(self, role)
-            setattr(self, role, as_similarity("gaussian" if isinstance(given, str) and given == AUTO else given))
+            if isinstance(given, str) and given == AUTO:
+                given = "gaussian"
+            setattr(self, role, as_similarity(given))
         try:
             return super().set_params(**params)
         except ValueError as error:
@@ -235,41 +233,30 @@ class SimilarityEstimator(BaseEstimator):
         return tags
 
     def _kind(self, X: Any = None) -> str:
-        """Return the kind of objects that the similarity takes; ``"matrix"`` for a precomputed one.
-
-        An automatic similarity takes the kind of the training objects: it is recognized when they are given.
-        """
+        """Return the kind of objects that the similarity takes: of X, if automatic; ``"matrix"`` if precomputed."""
         given = getattr(self, self._role)
-        if isinstance(given, Similarity) and not isinstance(given, Auto):
-            return given.objects
-        if isinstance(given, Auto) or (isinstance(given, str) and given == AUTO):
+        if callable(given) and not isinstance(given, Auto):
+            return given.objects if isinstance(given, Similarity) else "any"
+        if self._precomputed:
+            return "matrix"
+        if self._is_automatic:
             if X is not None:
                 from similitude.kernels import kind_of_objects  # loads all kernels
 
                 self._objects: str = getattr(given, "kind", None) or kind_of_objects(X)
             return str(self.__dict__.get("_objects", "vectors"))
-        if isinstance(given, str) and given == "precomputed":
-            return "matrix"
-        if callable(given):
-            return "any"
         try:
-            if isinstance(given, (list, tuple)):
-                kinds = {as_similarity(one).objects for one in given} - {"any"}
-                if len(kinds) == 1:
-                    return kinds.pop()
-                return "any"
             if isinstance(given, str):
                 return _objects_of(given)
-            return as_similarity(given).objects
+            if not isinstance(given, (list, tuple)):
+                return as_similarity(given).objects
+            kinds = {as_similarity(one).objects for one in given} - {"any"}
         except (TypeError, ValueError):  # reported with its reason when the similarity is used
             return "any"
+        return kinds.pop() if len(kinds) == 1 else "any"
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Validate X: vectors become a float matrix, other objects are returned unchanged.
-
-        A tensor stays on its device if estimator and engine can compute there. A model fitted to tensors predicts on
-        their device, also for NumPy input.
-        """
+        """Validate X: vectors become a float matrix, or stay a tensor where both take one; others are unchanged."""
         if is_distributed(X):
             raise TypeError(
                 f"{type(self).__name__} fits to objects in memory: X.compute() them, or fit a map, a "
@@ -290,12 +277,10 @@ class SimilarityEstimator(BaseEstimator):
         if kind == "matrix" and not reset:
             X = self._all_columns(X)
         given = X
-        sparse: str | bool = False
-        if kind == "vectors":
-            sparse = "csr"
         try:
             if is_table(X):
                 as_matrix(X)  # its errors name the column
+            sparse = {"vectors": "csr"}.get(kind, False)
             X = validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=FLOAT_DTYPES)
         except (TypeError, ValueError) as error:
             _reraise(error, given, kind)
@@ -308,28 +293,25 @@ class SimilarityEstimator(BaseEstimator):
         return X
 
     def _all_columns(self, X: Any) -> Any:
-        """Return a precomputed matrix of new objects with a column for each training object.
-
-        The model reads the columns of its landmarks or support objects only: a matrix of just these is spread over
-        zeros, column by column, so that memory is used for the given ones alone.
-        """
+        """Return K(new, train) with all columns, given all or only those that the model reads: the others are zero."""
         n = self.n_features_in_
         shape = np.shape(X)
         if len(shape) != 2 or shape[1] == n:
             return X
-        for name in ("landmark_indices_", "support_", "medoid_indices_"):
-            used = getattr(self, name, None)
-            if used is not None and shape[1] == len(used):
-                spread = np.zeros((shape[0], n), order="F", dtype=getattr(X, "dtype", np.float64))
-                spread[:, used] = X
-                return spread
-            if used is not None:
-                raise ValueError(
-                    f"X has {shape[1]} features, but {type(self).__name__} is expecting {n} features: with "
-                    f"{self._role}='precomputed', X is K(new, train) with {n} columns, or the {len(used)} columns of "
-                    f"it at {name}, which are all that the model reads"
-                )
-        return X
+        names = ("landmark_indices_", "support_", "medoid_indices_")
+        name = next((one for one in names if getattr(self, one, None) is not None), None)
+        if name is None:
+            return X
+        used = getattr(self, name)
+        if shape[1] != len(used):
+            raise ValueError(
+                f"X has {shape[1]} features, but {type(self).__name__} is expecting {n} features: with "
+                f"{self._role}='precomputed', X is K(new, train) with {n} columns, or the {len(used)} columns of "
+                f"it at {name}, which are all that the model reads"
+            )
+        spread = np.zeros((shape[0], n), order="F", dtype=getattr(X, "dtype", np.float64))
+        spread[:, used] = X
+        return spread
 
     def _checked_tensor(self, X: Any, reset: bool) -> Any:
         """Validate a tensor as scikit-learn validates arrays, without moving it."""
@@ -346,31 +328,22 @@ class SimilarityEstimator(BaseEstimator):
     def _start(
         self, X: Any, random_state: Any = None, sample_weight: Any = None, *, kernel: bool = False
     ) -> tuple[Similarity, Any, Encoding]:
-        """Return the similarity resolved on validated training objects, the objects, and their encoding.
-
-        Where a `kernel` is needed, also set ``validity_``; raise NotAKernelError if a witness refutes the similarity.
-        """
-        precomputed = self._precomputed
-        k: Similarity = Precomputed(X) if precomputed else as_similarity(getattr(self, self._role))
-        X = np.arange(len(X)) if precomputed else X
+        """Return the similarity resolved on validated objects, the objects, and their encoding; check a `kernel`."""
+        if self._precomputed:
+            k: Similarity = Precomputed(X)
+            X = np.arange(len(X))
+        else:
+            k = as_similarity(getattr(self, self._role))
         if kernel:
-            proof = k.proof()
-            if not proof.holds:
-                refuse_known(k)
+            refuse_known(k)
         try:
             resolved, A = k.prepare(X, random_state, sample_weight)
         except (TypeError, ValueError) as error:
             _reraise(error, X, k.objects)
-        note = self._engine.fallback_note(resolved)
-        self.notes_ = [] if note is None else [note]
-        setattr(self, f"{self._role}_", "precomputed" if precomputed else resolved)
+        self.notes_ = list(filter(None, [self._engine.fallback_note(resolved)]))
+        setattr(self, f"{self._role}_", "precomputed" if self._precomputed else resolved)
         if kernel:
-            if resolved is not k:
-                proof = resolved.proof()
-            if proof.holds:
-                self.validity_ = Validity("VALID", proof)
-            else:
-                self.validity_ = self._demand_kernel(resolved, X, A, random_state)
+            self.validity_ = proven(resolved) or self._demand_kernel(resolved, X, A, random_state)
         return resolved, X, A
 
     def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any) -> Validity:
@@ -397,15 +370,7 @@ class SimilarityEstimator(BaseEstimator):
 
 
 class InputCheck:
-    """Validate objects as an estimator does; called as ``check(objects, reset=first)``.
-
-    Parameters
-    ----------
-    estimator : SimilarityEstimator
-        Its parameters are not needed afterwards.
-    memory : int or str
-        The memory budget of one worker.
-    """
+    """Validate objects on a worker as an estimator does; called as ``check(objects, reset=first)``."""
 
     def __init__(self, estimator: SimilarityEstimator, memory: int | str) -> None:
         self._estimator: Any = copy.copy(estimator)

@@ -25,16 +25,12 @@ def proven(k: Similarity) -> Validity | None:
 
 
 def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:
-    """Return the verdict; raise NotAKernelError with the witness if it is INVALID.
-
-    A similarity that is not a kernel whatever the data are also states its reason, which may name a kernel instead.
-    """
+    """Return the verdict; raise NotAKernelError with the witness if it is INVALID."""
     proof = validity.proof
     witness = validity.witness
     if validity.verdict == "INVALID":
-        known = witness is not None and not witness.indices and not proof.premises
         reason = ""
-        if known:
+        if witness is not None and not witness.indices and not proof.premises:  # it is not one whatever the data are
             reason = f" ({proof.reason})"
         raise NotAKernelError(
             f"{proof.similarity} is not a kernel, and a kernel is needed here: {advice}{reason}.", witness
@@ -65,20 +61,13 @@ def whole_gram(k: Similarity, A: Encoding, engine: Engine) -> Any:
 
 
 def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float) -> Encoding:
-    """Return the encoding in float32 if it holds vectors whose kernel values then change by at most the tolerance.
-
-    The values are compared on a sample of the vectors.
-    """
+    """Return vectors in float32 if the kernel values of a sample then change by at most the tolerance."""
     if kernel.objects != "vectors" or getattr(encoding, "dtype", None) != np.float64:
         return encoding
-    # vectors with larger entries stay in double precision: their squared lengths could overflow in single precision
-    if np.abs(encoding).max() > 1e15:
+    if np.abs(encoding).max() > 1e15:  # squared lengths could overflow in single precision
         return encoding
     single = encoding.astype(np.float32)
-    # number of objects on which single precision is compared with double precision
     some = np.unique(np.linspace(0, encoding.shape[0] - 1, 200).astype(int))
     exact = np.asarray(kernel.block(encoding[some], encoding[some]), float)
     rounded = np.asarray(kernel.block(single[some], single[some]), float)
-    if np.abs(exact - rounded).max() <= tolerance:
-        return single
-    return encoding
+    return single if np.abs(exact - rounded).max() <= tolerance else encoding

@@ -45,12 +45,7 @@ def check_label_column(estimator: Any, X: Any, y: Any) -> np.ndarray:
 
 
 def is_missing(label: Any) -> bool:
-    """Tell whether a label is None, NaN, NaT or the missing value of pandas.
-
-    >>> import pandas
-    >>> [is_missing(one) for one in (None, float("nan"), pandas.NA, pandas.NaT, "", 0)]
-    [True, True, True, True, False, False]
-    """
+    """Tell whether a label is None, NaN, NaT or the missing value of pandas."""
     if label is None:
         return True
     unequal = label != label
@@ -81,7 +76,8 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
     """Return the weights of n examples as float64; ones if `sample_weight` is None."""
     if sample_weight is None:
         return np.ones(n)
-    sample_weight = as_numpy(sample_weight) if is_tensor(sample_weight) else sample_weight
+    if is_tensor(sample_weight):
+        sample_weight = as_numpy(sample_weight)
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n},)")
@@ -102,27 +98,19 @@ def check_class_weights(classes: np.ndarray, codes: np.ndarray, weights: np.ndar
 def _target(estimator: Any, y: Any) -> Any:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    if is_tensor(y):
-        return as_numpy(y)
-    return y
+    return as_numpy(y) if is_tensor(y) else y
 
 
 def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
     """Return -1 and +1, one byte each: one column for two classes, one column per class for several."""
-    which = numbers[:, None] == (1 if n_classes == 2 else np.arange(n_classes))
-    return 2 * which.astype(np.int8) - 1
+    classes = np.arange(n_classes)
+    if n_classes == 2:
+        classes = classes[1:]
+    return 2 * (numbers[:, None] == classes).astype(np.int8) - 1
 
 
 def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Return what the weights of each class are multiplied by.
-
-    Parameters
-    ----------
-    given : dict, "balanced" or None
-        The parameter ``class_weight`` of a classifier.
-    classes, totals : array
-        The classes, and the sum of the weights of each.
-    """
+    """Return the factor of the weights of each class, given ``class_weight``, the classes and their totals."""
     if isinstance(given, str) and given == "balanced":
         each = np.divide(totals.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
     else:
@@ -133,27 +121,16 @@ def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.nda
 
 
 def has_rare_class(totals: np.ndarray) -> bool:
-    """Tell whether one of the classes is rare, given the sum of the weights of each.
-
-    >>> has_rare_class(np.array([96.0, 4.0])), has_rare_class(np.full(30, 10.0))
-    (True, False)
-    """
+    """Tell whether one of the classes is rare, given the sum of the weights of each."""
     shares = totals[totals > 0] / totals.sum()
-    # share of all rows below which a class is rare, if it also has less than half of an even share
     return bool((shares < min(0.05, 0.5 / len(totals))).any())
 
 
 def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read the labels of `n` examples from exactly two classes: return both in sorted order, and a sign per example.
-
-    >>> two_classes(["no", "yes", "no"], 3)
-    (array(['no', 'yes'], dtype='<U3'), array([-1.,  1., -1.]))
-    """
+    """Read the labels of `n` examples from exactly two classes: return both in sorted order, and a sign per example."""
     classes, codes = encode_labels(read_labels(y, n))
     if len(classes) != 2:
-        number = "one class"
-        if len(classes) != 1:
-            number = f"{len(classes)} classes"
+        number = {1: "one class"}.get(len(classes), f"{len(classes)} classes")
         raise ValueError(f"two classes are needed, y holds {number}: {brief(classes)}")
     return classes, 2.0 * codes - 1.0
 

@@ -48,18 +48,20 @@ def validated(given: Any, parameter: str) -> list[NamedSimilarity]:
         raise TypeError(f"{parameter} must be a list of similarities, or a dict of them by name, got {brief(given)}")
     if not given:
         raise ValueError(f"{parameter} is empty: give at least one similarity")
-    names = list(map(str, given)) if isinstance(given, Mapping) else []
+    pairs: list[tuple[str | None, Any]] = [(None, one) for one in given]
+    if isinstance(given, Mapping):
+        pairs = [(str(name), one) for name, one in given.items()]
     found = []
     kinds: dict[str, str] = {}
-    for place, one in enumerate(dict(given).values() if names else given):
-        with naming(names[place] if names else f"number {place}"):
+    for place, (name, one) in enumerate(pairs):
+        with naming(name or f"number {place}"):
             if isinstance(one, str) and one == "precomputed":
                 raise ValueError("'precomputed' cannot be one of several: use Precomputed(M), with indices as objects")
             k = as_similarity(one)
             k.check_params()
             if isinstance(k, Learnable):
                 check_learnable(k)
-        found.append(NamedSimilarity(names[place] if names else repr(k), k))
+        found.append(NamedSimilarity(name or repr(k), k))
         if k.objects != "any":
             kinds.setdefault(k.objects, found[-1].name)
     if len(kinds) > 1:

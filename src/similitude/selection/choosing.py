@@ -190,21 +190,26 @@ class Selection(Result):
 def _cells(row: Row) -> tuple[str, ...]:
     error = row.error
     worse = row.difference
+    difference = "-"
+    if worse.low or worse.high:
+        difference = f"{worse.value:.3g} [{worse.low:.3g}, {worse.high:.3g}]"
     return (
-        "*" if row.as_good else "",
+        "*" * row.as_good,
         _short(row.candidate),
         f"{error.value:.4g} [{error.low:.3g}, {error.high:.3g}]",
-        "-" if worse.low == worse.high == 0 else f"{worse.value:.3g} [{worse.low:.3g}, {worse.high:.3g}]",
+        difference,
         row.representation.name,
         f"{row.penalty:.2g}",
         f"{row.seconds:.2g}",
-        f"{row.n_similarity_calls:,}{' shared' if row.shared else ''}",
+        f"{row.n_similarity_calls:,}{' shared' * row.shared}",
     )
 
 
 def _short(name: str) -> str:
     name = re.sub(r"\d+\.\d{4,}", lambda digits: f"{float(digits[0]):.4g}", name)
-    return name if len(name) <= 60 else f"{name[:57]}..."
+    if len(name) > 60:
+        return f"{name[:57]}..."
+    return name
 
 
 def choose_kernel(
@@ -304,7 +309,7 @@ def choose_kernel(
     if learn:
         named = with_learned(named)
     targets = TaskTargets.of(y, check_objects(X), task)
-    given = None if groups is None else check_groups(groups, len(targets))
+    given = check_groups(groups, len(targets))
     cv = check_cv(cv, targets, given)
     engine = checked_engine(engine)
     rng = generator(random_state)

@@ -23,12 +23,11 @@ from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity, remembered_
 from similitude.support import NotAKernelError, UnresolvedError, brief, check_choice, generator, is_number, pairs_at
 from similitude.validity import check_gram
 
+CONSTANT_SHARE = 1e-10  # a kernel is constant if centered features are shorter than this share of the features
+
 WAYS = ("uniform", "alignment", "easymkl", "concatenate")
 
 NOT_A_KERNEL_ADVICE = "how='concatenate' takes any similarity, or use repair(...) first"
-
-CONSTANT_SHARE = 1e-10
-"""If centered features are shorter than this share of the features, they are rounding: the kernel is constant."""
 
 
 def combine(
@@ -112,15 +111,17 @@ def combine(
         targets = TaskTargets.of(y, n, task)
     if how == "easymkl" and targets is not None and targets.task == REGRESSION:
         raise ValueError("how='easymkl' needs classes, y holds numbers: use how='alignment' or task='classification'")
-    known = None if groups is None else check_groups(groups, n)
+    known = check_groups(groups, n)
     engine = checked_engine(engine)
     rng = generator(random_state)
     most = min(limits.COMBINED_LANDMARKS, max(100, 4_000 // len(members)))  # about 4,000 features together
     size = 3 * 8 * len(members)  # bytes: three arrays of all features are in memory at once
     sizes = SampleSizes(limits.COMBINED_ROWS, most).affordable(n, lambda r, m: size * r * m, engine)
     rows = sample_rows(n, targets, sizes.rows, 2, rng)
-    here = None if targets is None else targets.at(rows)
-    codes = here.codes if here is not None and how == "concatenate" else None
+    here = targets and targets.at(rows)
+    codes = None
+    if here is not None and how == "concatenate":
+        codes = here.codes
     sizes.announce("combine")
     with remembered_images():
         if any(one.similarity.objects == "vectors" for one in members):
@@ -232,8 +233,9 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray, groups: np.
     for k, F in enumerate(features):
         C = _centered(F)
         lengths[k] = np.sqrt(np.linalg.norm(C.T @ C)) or 1.0
-        C = C / lengths[k]
-        centered.append(C if _aligned(C, C, together) > CONSTANT_SHARE else np.zeros_like(C))
+        centered.append(C / lengths[k])
+        if _aligned(centered[k], centered[k], together) <= CONSTANT_SHARE:
+            centered[k][:] = 0.0
     M = np.zeros((len(centered), len(centered)))
     for k, C in enumerate(centered):
         for j in range(k + 1):
@@ -266,7 +268,9 @@ def _aligned(A: np.ndarray, B: np.ndarray, groups: Sequence[np.ndarray]) -> floa
 def _centered(F: np.ndarray) -> np.ndarray:
     """Return features minus their mean; exactly zero if only rounding remains."""
     C = F - F.mean(axis=0)
-    return C if np.linalg.norm(C) > CONSTANT_SHARE * np.linalg.norm(F) else np.zeros_like(C)
+    if np.linalg.norm(C) <= CONSTANT_SHARE * np.linalg.norm(F):
+        C[:] = 0.0
+    return np.asarray(C)
 
 
 def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.ndarray:

@@ -50,9 +50,6 @@ OuterFold = tuple[HeldOutErrors, np.ndarray]
 HeldOut = tuple[np.ndarray, np.ndarray]
 """Test examples, and their losses and errors: an array of shape (2, penalties, examples)."""
 
-Fit = tuple[np.ndarray, Moments, float]
-"""The features of all examples, the moments of the training examples, and the unit of penalties."""
-
 
 def cross_validate(
     F: np.ndarray, targets: TaskTargets, folds: Folds, outer: Folds | None
@@ -60,29 +57,35 @@ def cross_validate(
     """Return the held-out errors of ridge regression in all folds, and those of every outer fold."""
     sums = {which: moments_of_folds(F, targets.Y, which) for which in {folds, outer or folds}}
     total = sums[folds][0]
-    centered = float(np.trace(total.centered()[0]))
-    unit = centered if centered > np.finfo(float).eps * float(np.trace(total.gram)) else 1.0
+    unit = float(np.trace(total.centered()[0]))
+    if unit <= np.finfo(float).eps * float(np.trace(total.gram)):
+        unit = 1.0
     errors, found = nested_errors(lambda which, left: (F, sums[which][1](*left), unit), targets, folds, outer)
     return replace(errors, penalty=errors.penalty * unit), found
 
 
 def nested_errors(
-    fit: Callable[[Folds, tuple[int, ...]], Fit], targets: TaskTargets, folds: Folds, outer: Folds | None
+    fit: Callable[[Folds, tuple[int, ...]], tuple[np.ndarray, Moments, float]],
+    targets: TaskTargets,
+    folds: Folds,
+    outer: Folds | None,
 ) -> tuple[HeldOutErrors, list[OuterFold]]:
-    """Return the errors of all folds and of every outer fold, given what `fit` returns without a fold or without two.
+    """Return the errors of all folds and of every outer fold.
 
-    The penalty of a fold is the one with the smallest squared loss on the test examples of the other folds, so that no
-    example is tested with a penalty that it helped to choose (with a single fold, on its own). Ties go to the larger
-    penalty. Every fold is solved by one eigendecomposition for all penalties, and so is every pair of outer folds: the
-    model of what both train on is tested by the examples of each on behalf of the other.
+    Without a fold or without two, `fit` returns the features of all examples, the moments of the training examples, and
+    the unit of penalties. Every fold is solved by one eigendecomposition for all penalties, and so is every pair of
+    outer folds: the model of what both train on is tested by the examples of each on behalf of the other.
     """
 
     def held_out(which: Folds, *left: int) -> list[HeldOut]:
         F, moments, unit = fit(which, left)
         ridge = Ridge(moments)
+        tests = [which.pairs[fold][1] for fold in left]
+        if len(left) == 2:  # those of each fold that the other trains on
+            tests = [np.intersect1d(which.pairs[i][0], which.pairs[j][1]) for i, j in (left, left[::-1])]
         found = []
-        for test in _tests(which, left):
-            scores = np.stack(list(ridge.predictions(F[test], (PENALTIES * unit).tolist())))
+        for test in tests:
+            scores = ridge.predictions(F[test], (PENALTIES * unit).tolist())
             losses = ((scores - targets.Y[test]) ** 2).sum(axis=2)
             found.append((test, np.stack([losses, targets.errors(scores, test)])))
         return found
@@ -107,8 +110,7 @@ def nested_errors(
 def moments_of_folds(F: np.ndarray, Y: np.ndarray, folds: Folds) -> tuple[Moments, Callable[..., Moments]]:
     """Return the moments of all training examples, and a function of folds: those of what all of them train on.
 
-    Examples in the training sets of the same folds form a part. The moments of folds are the sum over their parts, so
-    that nothing cancels; of many parts, which would not fit into memory, each sum is taken alone.
+    They are sums over parts of the examples that are in the same training sets; of many parts, each sum is taken alone.
     """
     fitted = np.zeros((len(Y), len(folds)), dtype=bool)
     for fold, (train, _) in enumerate(folds.pairs):
@@ -130,21 +132,19 @@ def moments_at(F: np.ndarray, Y: np.ndarray, rows: np.ndarray) -> Moments:
     return Moments.of(F[rows], Y[rows], np.ones(len(rows)))
 
 
-def _tests(folds: Folds, left: tuple[int, ...]) -> list[np.ndarray]:
-    """Return the test examples of a fold, or of two, on behalf of each: those of the other that it trains on."""
-    if len(left) == 1:
-        return [folds.pairs[left[0]][1]]
-    return [np.intersect1d(folds.pairs[i][0], folds.pairs[j][1]) for i, j in (left, left[::-1])]
-
-
 def _combined(several: Sequence[HeldOut], n: int) -> tuple[HeldOutErrors, int]:
-    """Return the errors of several folds, each with the penalty that is best for the others; and the best for all."""
+    """Return the errors of several folds, each with the penalty that is best for the others; and the best for all.
+
+    No example is tested with a penalty that it helped to choose, except with a single fold.
+    """
     sums = np.stack([both[0].sum(axis=1) for _, both in several])
     totals = np.zeros((2, n))
     times = np.zeros(n)
     for place, (test, both) in enumerate(several):
-        best = smallest((sums if len(several) == 1 else np.delete(sums, place, axis=0)).sum(axis=0))
-        totals[:, test] += both[:, best]
+        others = sums
+        if len(several) > 1:
+            others = np.delete(sums, place, axis=0)
+        totals[:, test] += both[:, smallest(others.sum(axis=0))]
         times[test] += 1
     tested = np.flatnonzero(times)
     best = smallest(sums.sum(axis=0))
@@ -229,14 +229,16 @@ class Comparison:
         def learned(train: np.ndarray) -> tuple[Similarity, Representation, np.ndarray]:
             nonlocal n_calls
             objects = take(self.data.objects(k), train)
-            groups = self.together[train] if self.grouped else None
+            groups = None
+            if self.grouped:
+                groups = self.together[train]
             # the seed of the pilot rows is fixed: the same examples give the same kernel
             found = learn_from_targets(k, objects, self.targets.Y[train], random_state=0, groups=groups).similarity
             representation, F, calls = ComparedExamples([found], self.data, engine).features(found)
             n_calls += calls
             return found, representation, F
 
-        def fit(folds: Folds, left: tuple[int, ...]) -> Fit:
+        def fit(folds: Folds, left: tuple[int, ...]) -> tuple[np.ndarray, Moments, float]:
             train = reduce(np.intersect1d, [folds.pairs[fold][0] for fold in left])
             F = learned(train)[2]
             moments = moments_at(F, self.targets.Y, train)
@@ -296,10 +298,9 @@ def student(n: int) -> float:
 def around_mean(values: np.ndarray, steps: float) -> tuple[float, float]:
     r"""Return an interval for the mean: `steps` standard errors on both sides, and more for skewed numbers.
 
-    Squared errors are skewed, and the upper end of a symmetric interval is too low. With
-    :math:`T = \sqrt n (\bar x - \mu) / s` and skewness g, :math:`T + \frac{g}{3 \sqrt n} T^2 + \frac{g^2}{27 n} T^3
-    + \frac{g}{6 \sqrt n}` is nearer to normal; an end moves to where this is `steps` from zero if that is farther out.
-    (Hall, "On the Removal of Skewness by Transformation", 1992.)
+    With :math:`T = \sqrt n (\bar x - \mu) / s` and skewness g, :math:`T + \frac{g}{3 \sqrt n} T^2 + \frac{g^2}{27 n}
+    T^3 + \frac{g}{6 \sqrt n}` is nearer to normal; an end moves to where this is `steps` from zero if that is farther
+    out. (Hall, "On the Removal of Skewness by Transformation", 1992.)
     """
     n = len(values)
     mean = float(values.mean())
@@ -325,12 +326,9 @@ def _untransformed(x: float, skewness: float, n: int) -> float:
 def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 1.0) -> list[Estimate]:
     r"""Return by how much each candidate is worse than `best`, with simultaneous intervals for all pairs.
 
-    Errors, a column for each candidate, are paired by example. An interval is the mean difference :math:`\pm c`
-    standard errors, where c is the quantile of the largest standardized difference between any two candidates whose
-    errors have this covariance; for two candidates it is that of Student's t. Because all pairs are covered
-    simultaneously, so are those with the best candidate, which was chosen by the same errors. (Hothorn, Bretz and
-    Westfall, "Simultaneous Inference in General Parametric Models", 2008.) See `Folds.widening`, `around_mean` and
-    `around_proportions`.
+    Errors, a column for each candidate, are paired by example. An interval is the mean :math:`\pm c` standard errors,
+    where c is the quantile of the largest standardized difference between any two candidates whose errors have this
+    covariance. (Hothorn, Bretz and Westfall, "Simultaneous Inference in General Parametric Models", 2008.)
     """
     steps = wider * _steps(errors)
     around = around_proportions if of_classes else around_mean
@@ -338,7 +336,9 @@ def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 
     for j, column in enumerate(errors.T):
         worse = column - errors[:, best]
         value = float(worse.mean())
-        low, high = around(worse, steps) if j != best else (0.0, 0.0)
+        low = high = 0.0
+        if j != best:
+            low, high = around(worse, steps)
         found.append(Estimate(value, min(low, value), max(high, value), LEVEL, ESTIMATE))
     return found
 
@@ -346,8 +346,8 @@ def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 
 def around_proportions(differing: np.ndarray, steps: float) -> tuple[float, float]:
     """Return an interval for the difference of two proportions, from -1, 0 or 1 for each example.
 
-    Two pseudo-examples are added on which the two disagree, once each way, so that it holds if they disagree on few
-    examples. (Agresti and Min, "Simple Improved Confidence Intervals for Comparing Matched Proportions", 2005.)
+    Two pseudo-examples disagree, once each way. (Agresti and Min, "Simple Improved Confidence Intervals for Comparing
+    Matched Proportions", 2005.)
     """
     n = len(differing) + 2
     center = float(differing.sum()) / n
@@ -362,7 +362,9 @@ def _steps(errors: np.ndarray) -> float:
     if candidates < 3:
         return one
     rng = np.random.default_rng(0)
-    covariance = np.cov(errors, rowvar=False) if n > 1 else np.eye(candidates)
+    covariance = np.eye(candidates)
+    if n > 1:
+        covariance = np.cov(errors, rowvar=False)
     values, vectors = np.linalg.eigh(covariance)
     n_draws = 4000
     draws = rng.standard_normal((n_draws, candidates)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T

@@ -42,8 +42,9 @@ class SampledData:
         cls, X: Any, rows: np.ndarray, codes: np.ndarray | None, n_landmarks: int, rng: np.random.Generator
     ) -> SampledData:
         """Draw the landmarks: at random, or stratified by class if codes are given."""
-        order = rng.permutation(len(rows)) if codes is None else interleaved(codes, rng)
-        return cls(X, rows, order[:n_landmarks])
+        if codes is None:
+            return cls(X, rows, rng.permutation(len(rows))[:n_landmarks])
+        return cls(X, rows, interleaved(codes, rng)[:n_landmarks])
 
     @property
     def landmarks(self) -> np.ndarray:
@@ -52,7 +53,9 @@ class SampledData:
 
     def objects(self, k: Similarity) -> Any:
         """Return the examples as a similarity takes them, the same object every time."""
-        return self._matrix if k.objects == "vectors" else self._raw
+        if k.objects == "vectors":
+            return self._matrix
+        return self._raw
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SampledData, (self._raw, self.rows, self.places)  # a worker needs no other objects

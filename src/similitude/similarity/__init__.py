@@ -45,8 +45,7 @@ from similitude.similarity.claims import (
     Proof,
 )
 from similitude.similarity.contract import Similarity, check_claims, image, remembered_images
-from similitude.similarity.feature_space import finite_diagonal as finite_diagonal
-from similitude.similarity.feature_space import kernel_distance as kernel_distance
+from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.meter import (
     Calls,
     Meter,
@@ -58,66 +57,7 @@ from similitude.similarity.meter import (
     progress_line,
 )
 from similitude.similarity.pair_store import PairStore
-from similitude.similarity.parameters import Parametric
-from similitude.similarity.parameters import stated as stated
-from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
-from similitude.similarity.wrappers import OfImages as OfImages
+from similitude.similarity.parameters import Parametric, stated
+from similitude.similarity.wrappers import Learnable, Normalized, OfImages, Pullback, Symmetrized, Wrapped
 
-__all__ = [
-    "BOUNDED",
-    "KERNEL",
-    "PSD",
-    "SYMMETRIC",
-    "UNIT_DIAGONAL",
-    "UNIT_KERNEL",
-    "Absolute",
-    "Auto",
-    "Bounds",
-    "CacheInformation",
-    "Cached",
-    "Calls",
-    "Candidates",
-    "Exponential",
-    "FromBlocks",
-    "FromPairs",
-    "Hints",
-    "Learnable",
-    "Maximum",
-    "Meter",
-    "Minimum",
-    "Node",
-    "Normalized",
-    "PairStore",
-    "Parametric",
-    "Power",
-    "Precomputed",
-    "Product",
-    "Proof",
-    "Pullback",
-    "Scaled",
-    "Shifted",
-    "Similarity",
-    "Sum",
-    "Symmetrized",
-    "Wrapped",
-    "as_similarity",
-    "budgeted",
-    "cache_information",
-    "calls_per_pair",
-    "calls_taken",
-    "check_claims",
-    "check_max_calls",
-    "cost_per_call",
-    "exported_pairs",
-    "hints_of_parts",
-    "image",
-    "may_be_costly",
-    "merge_caches",
-    "metered",
-    "phase",
-    "phases_reported_to",
-    "progress_line",
-    "prune_cache",
-    "remembered_images",
-    "user_functions",
-]
+__all__ = ["Auto", "Bounds", "FromBlocks", "FromPairs", "Hints", "Precomputed", "Proof", "Similarity", "as_similarity"]

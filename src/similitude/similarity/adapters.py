@@ -14,13 +14,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, count, stacked
-from similitude.similarity.calling import (
-    Deliver,
-    as_number,
-    call_pairs,
-    check_errors,
-    hint_of_matrices,
-)
+from similitude.similarity.calling import Deliver, as_number, call_pairs, check_errors, hint_of_matrices
 from similitude.similarity.claims import SYMMETRIC
 from similitude.similarity.contract import Similarity, check_claims, listed_claims
 from similitude.similarity.meter import Calls, Meter, open_meters
@@ -70,12 +64,11 @@ def as_similarity(similarity: Any) -> Similarity:
     )
 
 
-def _declare(self: Any, claims: Iterable[str]) -> None:
-    self._claims = listed_claims(claims)
-
-
-declared: Any = property(attrgetter("_claims"), _declare, doc="The claims that the user declares, and no others.")
-
+declared: Any = property(
+    attrgetter("_claims"),
+    lambda self, claims: setattr(self, "_claims", listed_claims(claims)),
+    doc="The claims that the user declares, and no others.",
+)
 
 OPTIONS: dict[str, Callable[[str, Any], Any]] = {
     "batch": partial(check_integer, otherwise="None"),
@@ -396,10 +389,9 @@ class Precomputed(Similarity):
 
 def _run(indices: np.ndarray) -> slice | None:
     """Return increasing indices without a gap as a slice, None for others."""
-    n = len(indices)
-    if n == 0 or indices[-1] - indices[0] != n - 1 or not (np.diff(indices) == 1).all():
+    if not len(indices) or not (np.diff(indices) == 1).all():
         return None
-    return slice(int(indices[0]), int(indices[0]) + n)
+    return slice(int(indices[0]), int(indices[-1]) + 1)
 
 
 def check_arguments(f: Any, form: str, n: int) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -32,7 +32,7 @@ def finite(number: Any) -> float:
     return float(number)
 
 
-def kept_claims(claims: Claims, kept: Mapping[str, bool]) -> Claims:
+def kept_claims(claims: Claims, **kept: bool) -> Claims:
     """Return those claims that a node keeps of its part."""
     return frozenset(claim for claim in claims if kept.get(claim, False))
 
@@ -40,10 +40,7 @@ def kept_claims(claims: Claims, kept: Mapping[str, bool]) -> Claims:
 def hints_of_parts(
     profile: Callable[[Any], Profile | None] | None = None, cells: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return the property `hints` of a similarity whose ``block`` is NumPy or torch code on the blocks of its parts.
-
-    `cells` is a function of the similarity that returns its hint of this name.
-    """
+    """Return the property `hints` of a similarity whose ``block`` is NumPy or torch code on the blocks of its parts."""
 
     def hints(self: Similarity) -> Hints:
         parts = [part.hints for part in self.parts()]
@@ -52,17 +49,14 @@ def hints_of_parts(
             on_tensors=all(part.on_tensors for part in parts),
             threadsafe=all(part.threadsafe for part in parts),
             profile=profile,
-            cells=None if cells is None else cells(self),
+            cells=cells and cells(self),
         )
 
     return property(hints)
 
 
 class Node(Similarity):
-    """A similarity whose values are computed from the values of its parts, pair by pair.
-
-    Equal leaves of the tree of nodes are encoded once, and computed once per tile.
-    """
+    """A similarity computed from the values of its parts, pair by pair; equal leaves are encoded and computed once."""
 
     stated_for = (*Similarity.stated_for, "combine")
 
@@ -124,11 +118,15 @@ def _profile(node: Node, factor: float = 1.0, constant: float = 0.0) -> Profile 
     total = Profile(())
     for part in node.parts():
         profile = profile_of(part)
-        if profile is None or (not isinstance(part, Node) and any(term.part is not None for term in profile.terms)):
+        places: dict[int | None, int] = {None: 0}
+        if isinstance(part, Node):
+            places = {i: leaves.index(leaf) for i, leaf in enumerate(_leaves(part))}
+        elif part in leaves:
+            places = {None: leaves.index(part)}
+        if profile is None or not {term.part for term in profile.terms} <= places.keys():
             return None
-        places: dict[int | None, int] = {i: leaves.index(leaf) for i, leaf in enumerate(_leaves(part))}
-        total = total + profile.moved(places if isinstance(part, Node) else {None: places[0]})
-    return total.scaled(float(factor)).shifted(float(constant))
+        total = total + profile.moved(places)
+    return total.scaled(float(factor)) + Profile((), float(constant))
 
 
 class NaryNode(Node):
@@ -174,16 +172,15 @@ class Sum(NaryNode):
     @property
     def claims(self) -> Claims:
         """Symmetry and PSD if all parts have them; range and diagonal if the weights are those of a mean."""
-        weights = [part.factor if type(part) is Scaled else 1.0 for part in self._parts]
-        claimed = [(part.k if type(part) is Scaled else part).claims for part in self._parts]
+        scaled = [part if type(part) is Scaled else Scaled(part, 1.0) for part in self._parts]
+        weights = [part.factor for part in scaled]
+        claimed = [part.k.claims for part in scaled]
         return kept_claims(
             frozenset.intersection(*claimed),
-            {
-                SYMMETRIC: True,
-                PSD: min(weights) >= 0,
-                BOUNDED: sum(map(abs, weights)) <= 1 + 1e-12,
-                UNIT_DIAGONAL: math.isclose(sum(weights), 1.0),
-            },
+            SYMMETRIC=True,
+            PSD=min(weights) >= 0,
+            BOUNDED=sum(map(abs, weights)) <= 1 + 1e-12,
+            UNIT_DIAGONAL=math.isclose(sum(weights), 1.0),
         )
 
     def combine(self, *values: Any) -> Any:
@@ -268,7 +265,7 @@ class Scaled(Node):
     def claims(self) -> Claims:
         """Symmetry; PSD for a factor >= 0, the range for one in [-1, 1], the diagonal for 1."""
         c = self.factor
-        return kept_claims(self.k.claims, {SYMMETRIC: True, PSD: c >= 0, BOUNDED: abs(c) <= 1, UNIT_DIAGONAL: c == 1})
+        return kept_claims(self.k.claims, SYMMETRIC=True, PSD=c >= 0, BOUNDED=abs(c) <= 1, UNIT_DIAGONAL=c == 1)
 
     @property
     def reason(self) -> str:
@@ -313,7 +310,7 @@ class Shifted(Node):
         return values[0] + float(self.constant)
 
     def __repr__(self) -> str:
-        return f"{self.k!r} {'-' if self.constant < 0 else '+'} {abs(float(self.constant))!r}"
+        return f"{self.k!r} {'+-'[self.constant < 0]} {abs(float(self.constant))!r}"
 
 
 class Power(Node):
@@ -335,8 +332,10 @@ class Power(Node):
         """All for a non-negative integer exponent, all but PSD for another positive one."""
         if self.exponent == 0:
             return UNIT_KERNEL
-        kept = {SYMMETRIC: True, PSD: self._is_polynomial, BOUNDED: self.exponent > 0, UNIT_DIAGONAL: True}
-        return kept_claims(self.k.claims, kept)
+        is_bounded = self.exponent > 0
+        return kept_claims(
+            self.k.claims, SYMMETRIC=True, PSD=self._is_polynomial, BOUNDED=is_bounded, UNIT_DIAGONAL=True
+        )
 
     @property
     def reason(self) -> str:

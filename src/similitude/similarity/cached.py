@@ -29,14 +29,7 @@ DIGEST = 16
 
 
 class Cached(Wrapped):
-    """A similarity whose values are computed once for each pair of contents; see :meth:`Similarity.cached`.
-
-    Parameters
-    ----------
-    k : Similarity
-    store : PairStore
-        Shared by all copies.
-    """
+    """A similarity whose values are computed once for each pair of contents; see :meth:`Similarity.cached`."""
 
     reason = "the same values, remembered"
 
@@ -67,11 +60,8 @@ class Cached(Wrapped):
 
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
         """Return known values, and compute the others."""
-        f, (a, b) = self._function(), map(self._numbers, (A, B))
-        values = self.store.read(f, a, b, SYMMETRIC in self.claims)
-        i, j = np.nonzero(np.isnan(values))
-        values[i, j] = self._computed(A, B, i, j, a[i], b[j], f)
-        return values
+        shape = (count(A), count(B))
+        return self.values_at(A, B, *np.indices(shape).reshape(2, -1)).reshape(shape)
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return K(a_i, a_i), from the store where it is known."""
@@ -80,24 +70,25 @@ class Cached(Wrapped):
 
     def values_at(self, A: Encoding, B: Encoding, i: Any, j: Any, deliver: Any = None) -> np.ndarray:
         """Return the values of some pairs, from the store where they are known."""
-        f, (a, b) = self._function(), map(self._numbers, (A, B))
+        f = self._function()
+        a = self.store.numbers(A[1].tolist())
+        b = self.store.numbers(B[1].tolist())
         rows = np.unique(i)
         columns = np.unique(j)
         known = self.store.read(f, a[rows], b[columns], SYMMETRIC in self.claims)
         values = known[np.searchsorted(rows, i), np.searchsorted(columns, j)]
         new = np.flatnonzero(np.isnan(values))
-        values[new] = self._computed(A, B, i[new], j[new], a[i[new]], b[j[new]], f)
+        if len(new):
+            values[new] = self._computed(A, B, i[new], j[new], np.stack([a[i[new]], b[j[new]]], axis=1), f)
         if deliver is not None:
             deliver(list(range(len(values))), values.tolist())
         return values
 
     def _computed(
-        self, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, a: np.ndarray, b: np.ndarray, f: int
+        self, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, pairs: np.ndarray, f: int
     ) -> np.ndarray:
         """Compute the value of each different pair once, in order, and store it as soon as it is known."""
-        if not len(i):
-            return np.zeros(0)
-        pairs = np.stack([a, b], axis=1)
+        a, b = pairs.T.copy()
         if SYMMETRIC in self.claims:
             pairs.sort(axis=1)
         _, first, back = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
@@ -115,18 +106,20 @@ class Cached(Wrapped):
             self.store.flush()
         return values[np.argsort(order)[back.ravel()]]
 
-    def _numbers(self, A: Encoding) -> np.ndarray:
-        return self.store.numbers(A[1].tolist())
-
     def _function(self) -> int:
-        named = self.store.name is not None
-        in_file = self.store.path is not None
-        of_function = _anything if named else _code if in_file else id  # in memory, copies share the function itself
+        of_function: Callable[[Any], Any] = id  # in memory, copies share the function itself
+        if self.store.name is not None:
+            of_function = lambda f: None  # noqa: E731 (the name identifies it)
+        elif self.store.path is not None:
+            of_function = _code
         return self.store.function(digest(_identity(self.k, of_function), DIGEST), self.k)
 
     def __repr__(self) -> str:
-        given = [] if self.store.path is None else [repr(self.store.path)]
-        given += [] if self.store.name is None else [f"name={self.store.name!r}"]
+        given = []
+        if self.store.path is not None:
+            given.append(repr(self.store.path))
+        if self.store.name is not None:
+            given.append(f"name={self.store.name!r}")
         return f"{in_brackets(self.k)}.cached({', '.join(given)})"
 
 
@@ -139,10 +132,6 @@ def _identity(k: Similarity, of_function: Callable[[Any], Any]) -> Any:
     params = k.get_params(deep=False)
     parts = {name: _identity(v, of_function) if isinstance(v, Similarity) else v for name, v in params.items()}
     return type(k).__qualname__, parts
-
-
-def _anything(f: Any) -> None:
-    """Stand for a function whose identity is the name of the cache."""
 
 
 def _code(f: Any) -> Any:
@@ -193,7 +182,7 @@ class CacheInformation(Result):
 
 @contextmanager
 def _opened(path: str, writing: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open an existing cache; a file that is none is refused."""
+    """Open an existing cache; raise CacheError unless the file is one."""
     place = Path(path)
     if not place.is_file():
         raise CacheError(f"{path}: there is no such file")
@@ -218,10 +207,7 @@ def cache_information(path: str) -> CacheInformation:
 
 
 def merge_caches(into: str, others: Sequence[str]) -> int:
-    """Copy the pairs of other caches of the same function into one, and return how many were new.
-
-    Where both know a pair, the older value stays. The file is made if there is none.
-    """
+    """Copy pairs that are new from other caches of the same function into one, perhaps a new one; return how many."""
     names = {cache_information(one).name for one in others}
     if len(names) > 1:
         raise CacheError(f"caches of different functions cannot be merged: {', '.join(sorted(map(repr, names)))}")

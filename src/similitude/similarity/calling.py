@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.similarity.meter import Meter, open_meters
+from similitude.similarity.meter import open_meters
 from similitude.similarity.read_only import is_async, with_hint
 from similitude.support import BudgetError, PairError, brief, in_daemon_thread
 
@@ -47,7 +47,9 @@ def errors_to_retry(given: Any) -> tuple[Any, ...]:
     """Return the errors after which a pair is asked again."""
     if given is None:
         return RETRIED
-    return (given,) if isinstance(given, type) or not hasattr(given, "__iter__") else tuple(given)
+    if isinstance(given, type) or not hasattr(given, "__iter__"):
+        return (given,)
+    return tuple(given)
 
 
 def check_errors(name: str, given: Any) -> None:
@@ -61,16 +63,29 @@ def call_pairs(
     how: FromPairs, pairs: Sequence[tuple[Any, Any]], deliver: Deliver, at: Callable[[int], tuple[int, int]]
 ) -> None:
     """Call a function for every pair; deliver values in this thread, by positions; `at` gives row and column."""
-    calls = _Calls(how, pairs, at, open_meters.get())
-    collected = _Means(how.repeats, calls.meters)
+    calls = _Calls(how, pairs, at)
+    answers: dict[int, list[float]] = {}  # of pairs that are asked repeatedly
 
     def take(request: Request, numbers: list[float]) -> None:
-        done, means = collected.add([p // how.repeats for p in request], numbers)
-        if done:
-            deliver(done, means)
+        if how.repeats == 1:
+            deliver(request, numbers)
+            return
+        for p, number in zip(request, numbers, strict=True):
+            given = answers.setdefault(p // how.repeats, [])
+            given.append(number)
+            if len(given) == how.repeats:
+                mean = math.fsum(given) / how.repeats
+                for meter in calls.meters:
+                    meter.observe(math.fsum((one - mean) ** 2 for one in given), how.repeats - 1)
+                del answers[p // how.repeats]
+                deliver([p // how.repeats], [mean])
 
-    if how.workers == 1 and how.timeout is None and not calls.is_async:
-        calls.here(take)
+    if calls.in_this_thread:
+        for request in calls.requests():
+            try:
+                calls.attempts(request).send(None)  # it never waits, so it runs to its end
+            except StopIteration as done:
+                take(request, done.value)
     else:
         calls.on_loop(take)
 
@@ -104,51 +119,18 @@ def hint_of_matrices(f: Callable[..., Any], x: Any, z: Any) -> str:
     return f"; {OF_MATRICES}" if works else ""
 
 
-class _Means:
-    """Averages repeated answers of each pair, and passes their variance on to the meters."""
-
-    def __init__(self, repeats: int, meters: tuple[Meter, ...]) -> None:
-        self.repeats = repeats
-        self.meters = meters
-        self.answers: dict[int, list[float]] = {}
-
-    def add(self, positions: list[int], numbers: list[float]) -> tuple[list[int], list[float]]:
-        """Return the pairs that are complete with these answers, and the means of their answers."""
-        if self.repeats == 1:
-            return positions, numbers
-        done = []
-        means = []
-        for position, number in zip(positions, numbers, strict=True):
-            answers = self.answers.setdefault(position, [])
-            answers.append(number)
-            if len(answers) == self.repeats:
-                mean = math.fsum(answers) / self.repeats
-                done.append(position)
-                means.append(mean)
-                for meter in self.meters:
-                    meter.observe(math.fsum((one - mean) ** 2 for one in answers), self.repeats - 1)
-                del self.answers[position]
-        return done, means
-
-
 class _Calls:
     """The calls for some pairs: requests in order, attempts, and errors that name the pair."""
 
-    def __init__(
-        self,
-        how: FromPairs,
-        pairs: Sequence[tuple[Any, Any]],
-        at: Callable[[int], tuple[int, int]],
-        meters: tuple[Meter, ...],
-    ) -> None:
+    def __init__(self, how: FromPairs, pairs: Sequence[tuple[Any, Any]], at: Callable[[int], tuple[int, int]]) -> None:
         self.how = how
         self.pairs = pairs
         self.at = at
-        self.meters = meters
+        self.meters = open_meters.get()
         self.is_async = is_async(how.f)
+        self.in_this_thread = how.workers == 1 and how.timeout is None and not self.is_async
         self.retried = errors_to_retry(how.retry_on)
         self.stopped = False
-        self.limiter = None if how.rate is None else _limiter(how.f, how.rate)
 
     def requests(self) -> Iterator[Request]:
         """Yield the positions of the calls that one request sends; every pair occurs once for each repeat."""
@@ -162,12 +144,6 @@ class _Calls:
         pairs = [self.pairs[p // self.how.repeats] for p in request]
         return tuple(pairs[0]) if self.how.batch is None else (pairs,)
 
-    def before(self, request: Request) -> float:
-        """Count an attempt, and return the seconds to wait for the rate limit."""
-        for meter in self.meters:
-            meter.spend(len(request), len(request) * (self.how.cost or 0.0))
-        return 0.0 if self.limiter is None else self.limiter.delay()
-
     def delay(self, error: BaseException, attempt: int) -> float | None:
         """Return the seconds to wait before another attempt; None if there is none."""
         if attempt >= self.how.retries or not isinstance(error, self.retried):
@@ -178,15 +154,14 @@ class _Calls:
 
     def numbers(self, request: Request, answer: Any) -> list[float]:
         """Return the answer to a request as floats; an error names the pair."""
-        if self.how.batch is None:
-            answers = [answer]
-        else:
+        answers = [answer]
+        if self.how.batch is not None:
             try:
                 answers = list(answer)
             except TypeError:
                 answers = []
-            if len(answers) != len(request):
-                raise self.error(request, f"returned {brief(answer)}: {len(request)} numbers are needed")
+        if len(answers) != len(request):
+            raise self.error(request, f"returned {brief(answer)}: {len(request)} numbers are needed")
         found = []
         for p, one in zip(request, answers, strict=True):
             x, z = self.pairs[p // self.how.repeats]
@@ -206,38 +181,43 @@ class _Calls:
         """Return the error to raise after the last attempt."""
         if isinstance(error, (PairError, BudgetError)) or not isinstance(error, Exception):
             return error
-        text = f"took longer than {self.how.timeout:g} s" if isinstance(error, _TookTooLongError) else ""
-        text = text or f"raised {with_hint(error)}"
-        named = self.error(request, text + (f", after {attempts} attempts" if attempts > 1 else ""))
+        text = f"raised {with_hint(error)}"
+        if isinstance(error, _TookTooLongError):
+            text = f"took longer than {self.how.timeout:g} s"
+        if attempts > 1:
+            text += f", after {attempts} attempts"
+        named = self.error(request, text)
         named.__cause__ = error
         return named
 
-    def here(self, take: Take) -> None:
-        """Send one request after the other in this thread."""
-        for request in self.requests():
-            take(request, self._attempts_here(request))
-
-    def _attempts_here(self, request: Request) -> list[float]:
+    async def attempts(self, request: Request) -> list[float]:
+        """Return the numbers of the first attempt that succeeds."""
         attempt = 0
         while True:
             try:
-                wait = self.before(request)
-                if wait > 0:
-                    time.sleep(wait)
-                return self.numbers(request, self.how.f(*self.arguments(request)))
+                for meter in self.meters:
+                    meter.spend(len(request), len(request) * (self.how.cost or 0.0))
+                await self._sleep(_wait_for_slot(self.how.f, self.how.rate))
+                return self.numbers(request, await self._answer(self.arguments(request)))
             except Exception as error:
                 delay = self.delay(error, attempt)
                 attempt += 1
                 if delay is None:
                     final = self.failed(request, error, attempt)
                     raise final from final.__cause__
-            time.sleep(delay)
+            await self._sleep(delay)
+
+    async def _sleep(self, seconds: float) -> None:
+        if self.in_this_thread:
+            time.sleep(seconds)
+        else:
+            await asyncio.sleep(seconds)
 
     def on_loop(self, take: Take) -> None:
         """Send requests concurrently, and take their values in this thread as they arrive.
 
-        After an error no request is sent any more, those on their way are awaited, and the first pair that failed is
-        named; since requests are sent in order, this does not depend on the concurrency.
+        After an error those on their way are awaited, and the first pair that failed is named: requests are sent in
+        order, so this does not depend on the concurrency.
         """
         arrived: list[Any] = []
         wake = threading.Event()
@@ -264,7 +244,6 @@ class _Calls:
                     raise
                 self.stopped = True
                 interrupt = stop
-                # how long calls that are on their way may take to end after Ctrl-C
                 deadline = time.monotonic() + 1.0
         if interrupt is not None:
             future.cancel()
@@ -282,7 +261,7 @@ class _Calls:
                 if self.stopped:
                     return
                 try:
-                    arrived.append((request, await self._attempts_on_loop(request), None))
+                    arrived.append((request, await self.attempts(request), None))
                 except Exception as error:
                     self.stopped = True
                     arrived.append((request, [], error))
@@ -291,21 +270,10 @@ class _Calls:
         n_useful = min(self.how.workers, len(self.pairs) * self.how.repeats)
         await asyncio.gather(*[worker() for _ in range(n_useful)])
 
-    async def _attempts_on_loop(self, request: Request) -> list[float]:
-        attempt = 0
-        while True:
-            try:
-                await asyncio.sleep(self.before(request))
-                return self.numbers(request, await self._answer(self.arguments(request)))
-            except Exception as error:
-                delay = self.delay(error, attempt)
-                attempt += 1
-                if delay is None:
-                    raise self.failed(request, error, attempt) from error
-            await asyncio.sleep(delay)
-
     async def _answer(self, arguments: tuple[Any, ...]) -> Any:
         f = self.how.f
+        if self.in_this_thread:
+            return f(*arguments)
         answer = f(*arguments) if self.is_async else asyncio.wrap_future(in_daemon_thread(f, *arguments))
         if self.how.timeout is None:
             return await answer
@@ -335,28 +303,17 @@ def _event_loop() -> asyncio.AbstractEventLoop:
         return _loops[os.getpid()]
 
 
-class _Limiter:
-    """Spaces requests evenly, so that no more than `rate` start in a second."""
-
-    def __init__(self) -> None:
-        self.rate = 1.0
-        self.next = 0.0
-        self.lock = threading.Lock()
-
-    def delay(self) -> float:
-        """Reserve the next slot, and return the seconds until then."""
-        with self.lock:
-            now = time.monotonic()
-            start = max(now, self.next)
-            self.next = start + 1.0 / self.rate
-            return start - now
+_slots: dict[int, tuple[Any, list[float]]] = {}
+_slots_lock = threading.Lock()
 
 
-_limiters: dict[int, tuple[Any, _Limiter]] = {}
-
-
-def _limiter(f: Any, rate: float) -> _Limiter:
-    """Return the limiter of a function, which all its users in this process share."""
-    limiter = _limiters.setdefault(id(f), (f, _Limiter()))[1]
-    limiter.rate = rate
-    return limiter
+def _wait_for_slot(f: Any, rate: float | None) -> float:
+    """Return the seconds until the next slot of a function at a rate, which all its users in this process share."""
+    if rate is None:
+        return 0.0
+    with _slots_lock:
+        _, following = _slots.setdefault(id(f), (f, [0.0]))
+        now = time.monotonic()
+        start = max(now, following[0])
+        following[0] = start + 1.0 / rate
+        return start - now

@@ -74,20 +74,16 @@ class Proof(Result):
         """Return what is proven, and the tree of reasons; or where the proof ends."""
         if not self.holds:
             ends = bullets([joined(_code(gap.similarity), f": {gap.reason}") for gap in self.gaps()])
-            return (
-                joined("No proof that ", _code(self.similarity), " is a kernel"),
-                paragraph("The proof ends at"),
-                ends,
-            )
+            title = joined("No proof that ", _code(self.similarity), " is a kernel")
+            return title, paragraph("The proof ends at"), ends
         return joined(tag("proven"), " ", _code(self.similarity), " is a kernel"), bullets([self.html_tree()])
 
     def html_tree(self) -> Html:
         """Return the reasons as nested lists."""
-        most = 8
-        shown = [joined(_code(one.similarity), ": ", one.html_tree()) for one in self.premises[:most]]
-        more = len(self.premises) - most
-        shown += [joined(f"and {more:,} more parts")] if more > 0 else []
-        return joined(self.reason, bullets(shown) if shown else "")
+        shown = [joined(_code(one.similarity), ": ", one.html_tree()) for one in self.premises[:8]]
+        if len(self.premises) > 8:
+            shown.append(joined(f"and {len(self.premises) - 8:,} more parts"))
+        return joined(self.reason, bullets(shown)) if shown else joined(self.reason)
 
     def _lines(self, first: str, rest: str) -> Iterator[str]:
         yield f"{first}{self.reason}"

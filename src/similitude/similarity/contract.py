@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -111,7 +110,12 @@ class Similarity(Parametric, ABC):
             if _stated_for_other_code(cls, name):
                 setattr(cls, name, vars(Similarity)[name])
         if _stated_for_other_code(cls, "hints"):
-            cls.hints = _cautions(cls.hints)  # type: ignore[method-assign]
+            hints: Any = cls.hints
+            if isinstance(hints, property):
+                cautions: Any = property(lambda self: hints.__get__(self).cautions())
+            else:
+                cautions = hints.cautions()
+            cls.hints = cautions  # type: ignore[method-assign]
 
     __array_ufunc__ = None  # so that np.float64(2) * k is algebra on k
 
@@ -156,13 +160,13 @@ class Similarity(Parametric, ABC):
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
         """Return the similarity with its data-dependent parameters fixed on X; itself if there are none."""
-        given = self._params()
-        fixed = dict(given)
-        for name, part in given.items():
+        changed = {}
+        for name, part in self._params().items():
             if isinstance(part, Similarity):
-                fixed[name] = part.resolve(X, random_state, sample_weight)
-        unchanged = all(map(operator.is_, fixed.values(), given.values()))
-        return self if unchanged else type(self)(**fixed)
+                fixed = part.resolve(X, random_state, sample_weight)
+                if fixed is not part:
+                    changed[name] = fixed
+        return self.with_params(**changed) if changed else self
 
     def check_params(self) -> None:
         """Validate the parameters: raise ValueError or TypeError if one is out of range. Called before any work."""
@@ -201,10 +205,7 @@ class Similarity(Parametric, ABC):
         give them. By default they are those of the parts, if the parts take the same kind of objects as the whole.
         """
         parts = self.parts()
-        if not parts:
-            return []
-        kinds = {part.objects for part in parts}
-        if kinds != {self.objects} or kinds & {"any", "indices"}:
+        if not parts or {part.objects for part in parts} != {self.objects} or self.objects in ("any", "indices"):
             return []
         return [objects for part in parts for objects in part.counterexamples()]
 
@@ -480,9 +481,8 @@ class Similarity(Parametric, ABC):
 def check_claims(claims: Iterable[str]) -> frozenset[str]:
     """Validate claims and return them as a frozenset."""
     given = listed_claims(claims)
-    unknown = sorted(map(str, given - CLAIMS))
-    if unknown:
-        raise ValueError(f"unknown claim {unknown[0]!r}: a claim is one of {', '.join(sorted(CLAIMS))}")
+    for unknown in sorted(map(str, given - CLAIMS)):
+        raise ValueError(f"unknown claim {unknown!r}: a claim is one of {', '.join(sorted(CLAIMS))}")
     return given
 
 
@@ -499,18 +499,9 @@ def listed_claims(claims: Iterable[str]) -> frozenset[str]:
 def _stated_for_other_code(cls: type[Similarity], name: str) -> bool:
     """Tell whether a class inherits a statement, such as claims, from one that has other methods in `stated_for`."""
     stated_by = next(base for base in cls.__mro__ if name in vars(base))
-    stated = vars(stated_by)[name]
-    declared = isinstance(stated, property) and stated.fset is not None  # by the caller of the constructor
-    if stated_by is Similarity or declared:
+    if stated_by is Similarity or getattr(vars(stated_by)[name], "fset", None):  # declared when it is constructed
         return False
     return any(getattr(cls, method, None) is not getattr(stated_by, method, None) for method in cls.stated_for)
-
-
-def _cautions(hints: Any) -> Any:
-    """Return inherited hints, as a constant or a property, without those that allow an engine something."""
-    if isinstance(hints, property):
-        return property(lambda self: hints.__get__(self).cautions())
-    return hints.cautions()
 
 
 # Images of objects under functions that are pulled back.
@@ -522,7 +513,8 @@ _images: ContextVar[Images | None] = ContextVar("images", default=None)
 @contextmanager
 def remembered_images() -> Iterator[None]:
     """Return a context in which a function that is pulled back is called once per object; it may be entered again."""
-    token = _images.set({} if _images.get() is None else _images.get())
+    known = _images.get()
+    token = _images.set({} if known is None else known)
     try:
         yield
     finally:

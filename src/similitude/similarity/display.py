@@ -17,19 +17,12 @@ _INDEX = re.compile(r"([_^])(?:\(([^()]*)\)|(\w+))")
 
 
 def meaning_of(kind: type) -> Html:
-    """Return the first sentence of a class of similarities, and the formula that follows if there is none in it.
-
-    Parameters may change what is computed; the sentence is about the class.
-
-    >>> from similitude.kernels import Cosine
-    >>> meaning_of(Cosine)
-    'The cosine of the angle, <i>K(x, z) = ⟨x, z⟩ / (|x| |z|)</i>; zero for a zero vector.'
-    """
+    """Return the first sentence of a class of similarities, and the formula that follows if there is none in it."""
     doc = vars(kind).get("__doc__") or ""
     pieces = _INLINE.split(" ".join(doc.split("\n\n")[0].split()))  # text and formulas in turn
     shown = [_shown(piece) if i % 2 else escaped(piece.replace("`", "")) for i, piece in enumerate(pieces)]
-    displayed = _DISPLAYED.search(doc) if len(pieces) == 1 else None
-    if displayed is not None:
+    displayed = _DISPLAYED.search(doc)
+    if displayed is not None and len(pieces) == 1:
         every = (displayed[1] or displayed[2]).split(r"\qquad")
         one = ([part for part in every if part.strip().startswith("K(")] or every)[0]
         shown.append(Html(f"<br>{_shown(one.strip(' ,.'))}"))
@@ -38,12 +31,12 @@ def meaning_of(kind: type) -> Html:
 
 def _shown(latex: str) -> Html:
     """Return a formula of LaTeX in letters, raised and lowered ones among them."""
-    return Html(f"<i>{_INDEX.sub(_raised_or_lowered, str(escaped(in_letters(latex))))}</i>")
 
+    def raised_or_lowered(found: re.Match[str]) -> str:
+        kind = {"_": "sub", "^": "sup"}[found[1]]
+        return f"<{kind}>{found[2] or found[3]}</{kind}>"
 
-def _raised_or_lowered(found: re.Match[str]) -> str:
-    kind = "sub" if found[1] == "_" else "sup"
-    return f"<{kind}>{found[2] or found[3]}</{kind}>"
+    return Html(f"<i>{_INDEX.sub(raised_or_lowered, str(escaped(in_letters(latex))))}</i>")
 
 
 _MEANINGS = {
@@ -56,27 +49,29 @@ _MEANINGS = {
 def similarity_card(k: Any) -> str:
     """Return what notebooks show of a similarity."""
     proof = k.proof()
-    parts = [paragraph(meaning_of(type(k))), *_parameters(k)]
-    parts.append(table(("claim", "status", "why"), [_kernel(k, proof), *_others(k)]))
+    parts = [paragraph(meaning_of(type(k)))]
+    written = _written_params(k)
+    if written:
+        later = [name for name in k.unresolved() if name in written]
+        written |= {name: f"{written[name]} (to be resolved from data)" for name in later}
+        parts.append(facts(written.items(), caption="Parameters"))
+    others = [(text, tag("not " * (claim not in k.claims) + "claimed"), "") for claim, text in _MEANINGS.items()]
+    parts.append(table(("claim", "status", "why"), [_kernel(k, proof), *others]))
     if proof.holds and proof.premises:
         parts += [paragraph("Proof that it is a kernel:"), bullets([proof.html_tree()])]
     return card(repr(k), *parts)
 
 
-def _parameters(k: Any) -> list[object]:
-    """Return a table of the parameters, those of parts as ``set_params`` names them."""
-    later = set(k.unresolved())
-    written = _written_params(k).items()
-    rows = [(name, f"{text} (to be resolved from data)" if name in later else text) for name, text in written]
-    return [facts(rows, caption="Parameters")] if rows else []
-
-
 def _written_params(k: Parametric, prefix: str = "") -> dict[str, str]:
+    """Return the parameters, those of parts as ``set_params`` names them."""
     found: dict[str, str] = {}
     values = k.get_params(deep=False)
     for name, text in k.written_params().items():
         part = values.get(name)
-        found |= _written_params(part, f"{prefix}{name}__") if isinstance(part, Parametric) else {prefix + name: text}
+        if isinstance(part, Parametric):
+            found |= _written_params(part, f"{prefix}{name}__")
+        else:
+            found[prefix + name] = text
     return found
 
 
@@ -90,7 +85,3 @@ def _kernel(k: Any, proof: Any) -> tuple[object, ...]:
     if k.counterexamples():
         return name, tag("refuted"), joined(k.reason or "a counterexample is known", "; check_kernel shows it")
     return name, tag("unknown"), k.reason or "nothing is claimed; check_kernel looks for a counterexample"
-
-
-def _others(k: Any) -> list[tuple[object, ...]]:
-    return [(text, tag("claimed" if claim in k.claims else "not claimed"), "") for claim, text in _MEANINGS.items()]

@@ -22,9 +22,6 @@ from similitude.similarity import Similarity
 from similitude.similarity.parameters import constructor_parameters
 from similitude.support import ExpressionError, brief, parameter_hint
 
-DEEPEST = 50
-"""Maximum nesting of similarities, values and signs."""
-
 SPACES = " \t\r\n"
 ESCAPES = r"\\ \' \" \n \r \t \x.. and, but for bytes, \u.... \U........"
 
@@ -92,11 +89,7 @@ def pointed(text: str, problem: str, at: int) -> ExpressionError:
 
 
 def _masked(text: str) -> str:
-    """Return the text on one line, with underscores for names and for ``module:name``.
-
-    Thus Python neither normalizes a name nor takes it for a keyword. The rest is checked as far as Python would warn of
-    it or allow more: escapes, texts side by side, other prefixes of texts and numbers, subscripts, unpacking.
-    """
+    """Return the text on one line with underscores for names, which Python would normalize or take for keywords."""
     mask = ""
     before = ""
     at = 0
@@ -109,7 +102,10 @@ def _masked(text: str) -> str:
             _check(token, before)
             before = token[0] if kind == "sign" else kind
         start, end = token.span(kind)
-        mask += text[at:start] + ("_" * (end - start) if kind in _NAMES else token[kind])
+        shown = token[kind]
+        if kind in _NAMES:
+            shown = "_" * (end - start)
+        mask += text[at:start] + shown
         at = end
     return re.sub(f"[{SPACES}]", " ", mask)
 
@@ -156,8 +152,8 @@ def _check_depth(nodes: list[ast.expr | ast.keyword], text: str) -> None:
     """Refuse an expression that is nested too deeply; a sum or product may have any number of terms."""
     depths: dict[ast.AST, int] = {nodes[0]: 1}
     for node in nodes:
-        if depths[node] > DEEPEST:
-            raise pointed(text, f"more than {DEEPEST} similarities, values or signs inside each other", node.col_offset)
+        if depths[node] > 50:
+            raise pointed(text, "more than 50 similarities, values or signs inside each other", node.col_offset)
         for child in ast.iter_child_nodes(node):
             depths[child] = depths[node] + (not isinstance(node, ast.keyword))
         if isinstance(node, ast.Call):
@@ -166,11 +162,6 @@ def _check_depth(nodes: list[ast.expr | ast.keyword], text: str) -> None:
             names = (part.id for part in ast.walk(node.right) if isinstance(part, ast.Name))
             depths[node.left] = depths[node] + all(name in ("abs", "inf") for name in names)
 
-
-__all__ = ["NAMES", "ExpressionError", "parse"]
-
-LONGEST = 10_000
-"""Maximum number of characters of an expression."""
 
 _KERNELS = [found for name in kernels.__all__ if isinstance(found := getattr(kernels, name), type)]
 
@@ -182,10 +173,7 @@ NAMES: dict[str, type[Similarity]] = dict(
 CLASSES = NAMES | {cls.__name__: cls for cls in NAMES.values()}
 
 METHODS = ("exp", "learned", "maximum", "minimum", "normalized", "normalised", "symmetrized", "symmetrised")
-"""The methods of similarities, in both spellings."""
-
-MAKERS = ("from_gamma", "from_c")
-"""The alternative constructors of Gaussian."""
+MAKERS = ("from_gamma", "from_c")  # of Gaussian
 
 ELSEWHERE = {
     "rbf": "gaussian(sigma), or Gaussian.from_gamma(gamma)",
@@ -251,8 +239,8 @@ def parse(text: str, function: FromModule | None = None) -> Similarity:
         raise TypeError(f"expected an expression as a string, got {type(text).__name__}")
     if not text.strip():
         raise ExpressionError("the expression is empty; expected a similarity such as gaussian(sigma=2)")
-    if len(text) > LONGEST:
-        raise ExpressionError(f"the expression has {len(text):,} characters, more than the maximum of {LONGEST:,}")
+    if len(text) > 10_000:
+        raise ExpressionError(f"the expression has {len(text):,} characters, more than the maximum of 10,000")
     text = text.strip(SPACES)
     try:
         value = Builder(text, function).value(parsed(text))
@@ -286,7 +274,7 @@ class Builder:
             case ast.Name(id="inf"):
                 return math.inf
             case ast.Name():
-                return self.from_module(node) if ":" in node.id else self.named(node, [])
+                return self.named(node, [])
             case ast.Call(func=ast.Name() as func):
                 return self.named(func, [*node.args, *node.keywords])
             case ast.Call(func=ast.Attribute() as func):
@@ -323,32 +311,36 @@ class Builder:
             key, _ = names[0].id.split(":")
             raise self.error(f"a key is a text or a number: write {key!r} in quotes", names[0].col_offset)
         items = [self.value(part) for part in parts if part]
-        if isinstance(node, (ast.Tuple, ast.List)):
-            return tuple(items) if isinstance(node, ast.Tuple) else items
-        values = [self.value(part) for part in node.values] if isinstance(node, ast.Dict) else items
-        found = self.attempted(node.col_offset, lambda: dict(zip(items, values, strict=True)))
+        if isinstance(node, ast.List):
+            return items
+        if isinstance(node, ast.Tuple):
+            return tuple(items)
+        made: Callable[[Any], Any] = set
+        pairs: list[Any] = items
+        if isinstance(node, ast.Dict):
+            made = dict
+            pairs = list(zip(items, map(self.value, node.values), strict=True))
+        found = self.attempted(node.col_offset, made, pairs)
         if len(found) < len(items):
             raise self.error("something stands here twice", node.col_offset)
-        return found if isinstance(node, ast.Dict) else set(found)
-
-    def from_module(self, node: ast.Name) -> Similarity:
-        """Return the function of a user's module, if the caller allows to fetch it."""
-        function = self.function
-        at = node.col_offset
-        if function is None:
-            how = "pass the function itself in Python, or --trust on the command line"
-            raise self.error(f"{brief(node.id)} is code of your own, which an expression does not run: {how}", at)
-        return self.attempted(at, lambda: _validated(function(*node.id.split(":"))))
+        return found
 
     def named(self, node: ast.Name, arguments: Arguments) -> Any:
-        """Return a similarity by its name, or an absolute value."""
+        """Return a similarity by its name, an absolute value, or a user's function if the caller allows to fetch it."""
         name = node.id
         at = node.col_offset
+        function = self.function
+        if ":" in name and function is None:
+            how = "pass the function itself in Python, or --trust on the command line"
+            raise self.error(f"{brief(name)} is code of your own, which an expression does not run: {how}", at)
+        if ":" in name:
+            return self.attempted(at, lambda: _validated(function(*name.split(":"))))  # type: ignore[misc]
         if name == "abs":
             return self.attempted(at, _applied, abs, "abs takes", *self.given(abs, name, arguments, at).values())
         if name not in CLASSES:
-            other = ELSEWHERE.get(name.lower())
-            hint = f"it is called {other} here" if other else _nearest(name, CLASSES) or f"known: {', '.join(NAMES)}"
+            hint = _nearest(name, CLASSES) or f"known: {', '.join(NAMES)}"
+            if name.lower() in ELSEWHERE:
+                hint = f"it is called {ELSEWHERE[name.lower()]} here"
             raise self.error(f"there is no similarity called {brief(name)}; {hint}", at)
         return self.called(CLASSES[name], name, arguments, at)
 
@@ -356,9 +348,10 @@ class Builder:
         """Return what a method makes of a similarity, or an alternative constructor of its arguments."""
         name = node.attr
         at = (node.end_col_offset or 0) - len(node.attr)
-        is_gaussian = isinstance(node.value, ast.Name) and CLASSES.get(node.value.id) is kernels.Gaussian
-        of = kernels.Gaussian if is_gaussian and name in MAKERS else self.value(node.value)
-        known = METHODS + MAKERS if is_gaussian else METHODS
+        known: tuple[str, ...] = METHODS
+        if isinstance(node.value, ast.Name) and CLASSES.get(node.value.id) is kernels.Gaussian:
+            known = METHODS + MAKERS
+        of = kernels.Gaussian if name in MAKERS and known != METHODS else self.value(node.value)
         if name not in known:
             hint = _nearest(name, known) or f"known: {', '.join(known)}"
             raise self.error(f"there is no method {brief(name)}; {hint}", at)
@@ -370,7 +363,8 @@ class Builder:
 
     def called(self, call: Callable[..., Any], name: str, arguments: Arguments, at: int) -> Similarity:
         """Return the similarity that a known class or method makes of its arguments."""
-        given = (self.columns if call is kernels.Columns else self.given)(call, name, arguments, at)
+        read = self.columns if call is kernels.Columns else self.given
+        given = read(call, name, arguments, at)
         return self.attempted(at, lambda: _validated(call(**given)))
 
     def columns(self, call: Callable[..., Any], name: str, arguments: Arguments, at: int) -> dict[str, Any]:
@@ -400,10 +394,14 @@ class Builder:
         has = f"it has: {', '.join(known) or 'none'}"
         found: dict[str, Any] = {}
         for place, one in enumerate(arguments):
-            key, node = (one.arg or "", one.value) if isinstance(one, ast.keyword) else ("", one)
-            if not key and place >= len(known):
+            if isinstance(one, ast.keyword):
+                key = one.arg or ""
+                node = one.value
+            elif place >= len(known):
                 raise self.error(f"too many arguments: {name} takes {len(known)} at most; {has}", one.col_offset)
-            key = key or list(known)[place]
+            else:
+                key = list(known)[place]
+                node = one
             if key not in known:
                 hint = "; ".join(filter(None, (has, parameter_hint(call, key, known))))
                 raise self.error(f"{name} has no parameter {brief(key)}; {hint}", one.col_offset)

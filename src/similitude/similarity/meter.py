@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from similitude.compute.engines import DistributedEngine, Engine, current_engine
@@ -15,32 +16,15 @@ from similitude.support import BudgetError, Result, check_integer
 
 
 class Meter:
-    """Counts the calls of users' functions in a context, and refuses those beyond a limit before they are made.
-
-    Parameters
-    ----------
-    limit : int, optional
-        Most calls.
-    show : callable, optional
-        Called with the meter after calls were counted, for a progress line.
-
-    Attributes
-    ----------
-    spent : int
-        Calls so far; every attempt counts, also those that failed and were repeated.
-    purposes : dict of str to int
-        The calls by what they were spent on.
-    price : float
-        The money that they cost, where functions state a price.
-    """
+    """Counts the calls of users' functions in a context, and refuses those beyond a limit before they are made."""
 
     def __init__(self, limit: int | None = None, show: Callable[[Meter], None] | None = None) -> None:
         self.limit = limit
-        self.show = show
-        self.spent = 0
-        self.price = 0.0
+        self.show = show  # called with the meter after calls were counted, for a progress line
+        self.spent = 0  # every attempt counts, also those that failed and were repeated
+        self.price = 0.0  # where functions state one
         self.started = time.monotonic()
-        self.purposes: dict[str, int] = {}
+        self.purposes: dict[str, int] = {}  # the calls by what they were spent on
         self.purpose = "similarities"
         self.squares = 0.0
         self.freedom = 0
@@ -57,7 +41,7 @@ class Meter:
     @property
     def left(self) -> float:
         """The number of calls that may still be made."""
-        return float("inf") if self.limit is None else self.limit - self.spent
+        return (math.inf if self.limit is None else self.limit) - self.spent
 
     @property
     def noise(self) -> float | None:
@@ -165,17 +149,18 @@ class Calls(Result):
     @classmethod
     def of(cls, meter: Meter, cost: float | None, mean: float | None = None, most: int | None = None) -> Calls:
         """Return what a meter counted; `cost` is that of a call, `mean` and `most` are the calls of a prediction."""
-        each = None if cost is None or mean is None else cost * mean
-        price = None if cost is None else meter.price
-        return cls(meter.spent, meter.limit, dict(meter.purposes), price, mean, most, each, meter.noise)
+        counted = cls(meter.spent, meter.limit, dict(meter.purposes), None, mean, most, None, meter.noise)
+        if cost is None:
+            return counted
+        return replace(counted, price=meter.price, price_per_prediction=mean and cost * mean)
 
     def __str__(self) -> str:
         found = f"{self.spent:,} calls"
         if self.limit is not None:
             found = f"{self.spent:,} of {self.limit:,} calls"
         if self.per_prediction is not None:
-            digits = 0 if self.per_prediction >= 100 or self.per_prediction == int(self.per_prediction) else 1
-            found += f" to fit, {self.per_prediction:,.{digits}f} a prediction"
+            has_digit = self.per_prediction < 100 and self.per_prediction != int(self.per_prediction)
+            found += f" to fit, {self.per_prediction:,.{int(has_digit)}f} a prediction"
             if self.most_per_prediction is not None and self.most_per_prediction > self.per_prediction:
                 found += f" on average (at most {self.most_per_prediction:,})"
         if self.price is not None:
@@ -191,18 +176,16 @@ def _money(amount: float) -> str:
 
 
 def progress_line(meter: Meter) -> str:
-    """Return how many calls were made, of how many, and about how long the rest will take.
-
-    >>> meter = Meter(limit=200)
-    >>> meter.spent, meter.started = 50, meter.started - 60
-    >>> progress_line(meter)
-    '50 of 200 calls, about 3 min left'
-    """
+    """Return how many calls were made, of how many, and about how long the rest will take."""
     if meter.limit is None or not meter.spent:
         return f"{meter.spent:,} calls"
     seconds = (time.monotonic() - meter.started) / meter.spent * (meter.limit - meter.spent)
-    left = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else ""
-    return f"{meter.spent:,} of {meter.limit:,} calls, about {left or f'{seconds / 3600:.1f} h'} left"
+    left = f"{seconds / 3600:.1f} h"
+    if seconds < 90:
+        left = f"{seconds:.0f} s"
+    elif seconds < 5400:
+        left = f"{seconds / 60:.0f} min"
+    return f"{meter.spent:,} of {meter.limit:,} calls, about {left} left"
 
 
 _report_phase: ContextVar[Callable[[str], Any] | None] = ContextVar("report_phase", default=None)

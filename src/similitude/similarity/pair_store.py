@@ -20,31 +20,22 @@ import numpy as np
 from similitude.support import CacheError, brief
 
 FORMAT = "similitude pairs 1"
-SCHEMA = """
-CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE functions (id INTEGER PRIMARY KEY, identity BLOB UNIQUE, name TEXT);
-CREATE TABLE objects (id INTEGER PRIMARY KEY, digest BLOB UNIQUE);
-CREATE TABLE pairs (f INTEGER, a INTEGER, b INTEGER, value REAL, time INTEGER, PRIMARY KEY (f, a, b)) WITHOUT ROWID;
-"""
-COMMIT_SECONDS = 0.02
-"""Longest time for which values wait to be committed while others arrive."""
-
+SCHEMA = (
+    "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
+    "CREATE TABLE functions (id INTEGER PRIMARY KEY, identity BLOB UNIQUE, name TEXT)",
+    "CREATE TABLE objects (id INTEGER PRIMARY KEY, digest BLOB UNIQUE)",
+    "CREATE TABLE pairs (f INTEGER, a INTEGER, b INTEGER, value REAL, time INTEGER, PRIMARY KEY (f, a, b)) "
+    "WITHOUT ROWID",
+    f"INSERT INTO about VALUES ('format', '{FORMAT}')",
+)
 LOCK_SECONDS = 30.0
 """How long to wait for another process that writes."""
-
-MOST_PARAMETERS = 500
-"""Parameters of one SQL statement."""
 
 
 class PairStore:
     """Similarities by the contents of pairs. Copies share it; a pickled one opens the file again, or starts empty.
 
-    Parameters
-    ----------
-    path : path, optional
-        The file, made if there is none. Default: in memory.
-    name : str, optional
-        Name and version of the function. A file holds the values of one name.
+    Without a path they are in memory. The name is that of the function and its version; a file holds one name.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, name: str | None = None) -> None:
@@ -112,35 +103,19 @@ class PairStore:
             yield self._connection
 
     def _connect(self) -> sqlite3.Connection:
-        if self.path is None:
-            connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        else:
-            connection = self._connect_to_file(Path(self.path))
+        where = ":memory:"
+        if self.path is not None:
+            where = self._uri(Path(self.path))
+        connection = sqlite3.connect(where, LOCK_SECONDS, check_same_thread=False, isolation_level=None, uri=True)
         about(connection, self.place, or_empty=self._writable)  # before anything in it is changed
         if self._writable:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            _create(connection)
-        self._check_name(connection, about(connection, self.place).get("name"))
-        return connection
-
-    def _connect_to_file(self, path: Path) -> sqlite3.Connection:
-        if not path.parent.is_dir():
-            raise CacheError(f"{path}: there is no folder {str(path.parent)!r} for the cache")
-        if path.is_dir():
-            raise CacheError(f"{path} is a folder: give the path of a file")
-        self._writable = os.access(path if path.exists() else path.parent, os.W_OK) and os.access(path.parent, os.W_OK)
-        mode = "rwc" if self._writable else "ro"
-        if not self._writable and not path.exists():
-            raise CacheError(f"{path}: cannot be made, the folder is read-only")
-        uri = f"{path.absolute().as_uri()}?mode={mode}"
-        beside = path.with_name(f"{path.name}-wal")
-        if not self._writable and not beside.exists():
-            uri += "&immutable=1"  # a read-only folder has no place for the files beside it that readers share
-        return sqlite3.connect(uri, LOCK_SECONDS, check_same_thread=False, isolation_level=None, uri=True)
-
-    def _check_name(self, connection: sqlite3.Connection, known: str | None) -> None:
-        """Refuse a cache of another function."""
+            with transaction(connection):
+                if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0] == 0:
+                    for statement in SCHEMA:
+                        connection.execute(statement)
+        known = about(connection, self.place).get("name")
         if self.name is not None and known is None and self._writable:
             connection.execute("INSERT OR IGNORE INTO about VALUES ('name', ?)", (self.name,))
         elif self.name is not None and known != self.name:
@@ -149,33 +124,49 @@ class PairStore:
                 f"{self.place} holds {n:,} pairs of {known!r}, not of {self.name!r}: give another path, or the name "
                 f"that the values belong to"
             )
+        return connection
+
+    def _uri(self, path: Path) -> str:
+        if not path.parent.is_dir():
+            raise CacheError(f"{path}: there is no folder {str(path.parent)!r} for the cache")
+        if path.is_dir():
+            raise CacheError(f"{path} is a folder: give the path of a file")
+        exists = path.exists()
+        self._writable = os.access(path.parent, os.W_OK) and (not exists or os.access(path, os.W_OK))
+        uri = path.absolute().as_uri()
+        if self._writable:
+            return f"{uri}?mode=rwc"
+        if not exists:
+            raise CacheError(f"{path}: cannot be made, the folder is read-only")
+        if path.with_name(f"{path.name}-wal").exists():
+            return f"{uri}?mode=ro"
+        return f"{uri}?mode=ro&immutable=1"  # a read-only folder has no place for the files that readers share
 
     # Reading and writing.
 
     def function(self, identity: bytes, k: Any) -> int:
         """Return the number of a similarity, which is kept; a file without a name refuses another one."""
+        select = "SELECT id FROM functions WHERE identity = ?"
         with self._opened() as connection:
-            if identity not in self._functions:
-                number = self._number_of_function(connection, identity, repr(k))
-                self._functions[identity] = number, k  # keeping it keeps the id of its function taken
-            return self._functions[identity][0]
-
-    def _number_of_function(self, connection: sqlite3.Connection, identity: bytes, name: str) -> int:
-        number = connection.execute("SELECT id FROM functions WHERE identity = ?", (identity,)).fetchone()
-        if number is not None:
-            return int(number[0])
-        if self.path is not None and self.name is None:
-            other = connection.execute("SELECT name FROM functions WHERE identity != ?", (identity,)).fetchone()
-            if other is not None:
-                raise CacheError(
-                    f"{self.place} holds values of {other[0]}, of another function or version than {name}: give "
-                    f"another path; or name the function and its version, cached(path, name='judge-v2'), from the start"
+            if identity in self._functions:
+                return self._functions[identity][0]
+            number = connection.execute(select, (identity,)).fetchone()
+            if number is None and self.path is not None and self.name is None:
+                other = connection.execute("SELECT name FROM functions WHERE identity != ?", (identity,)).fetchone()
+                if other is not None:
+                    raise CacheError(
+                        f"{self.place} holds values of {other[0]}, of another function or version than {k!r}: give "
+                        f"another path; or name the function and its version, cached(path, name='judge-v2'), from the "
+                        f"start"
+                    )
+            if number is None and self._writable:
+                connection.execute(
+                    "INSERT OR IGNORE INTO functions (identity, name) VALUES (?, ?)", (identity, repr(k))
                 )
-        if not self._writable:
-            return -1
-        connection.execute("INSERT OR IGNORE INTO functions (identity, name) VALUES (?, ?)", (identity, name))
-        found = connection.execute("SELECT id FROM functions WHERE identity = ?", (identity,))
-        return int(found.fetchone()[0])
+                number = connection.execute(select, (identity,)).fetchone()
+            found = int((number or (-1,))[0])
+            self._functions[identity] = found, k  # keeping it keeps the id of its function taken
+            return found
 
     def numbers(self, digests: Sequence[bytes]) -> np.ndarray:
         """Return the numbers of objects; in a file that cannot be written, unknown objects have negative ones."""
@@ -203,19 +194,14 @@ class PairStore:
             self._objects.update(connection.execute(f"SELECT digest, id FROM objects WHERE digest IN ({marks})", part))
 
     def read(self, f: int, a: np.ndarray, b: np.ndarray, symmetric: bool) -> np.ndarray:
-        """Return the matrix of known values for objects `a` and `b`, with NaN where none is known.
-
-        If the function is symmetric, a value for (b, a) serves as well.
-        """
-        values = np.full((len(a), len(b)), np.nan)
-        if len(a) and len(b):
-            with self._opened() as connection:
-                self._flush(connection)
-                _fill(connection, f, a, b, values)
-                if symmetric and np.isnan(values).any():
-                    other = np.full((len(b), len(a)), np.nan)
-                    _fill(connection, f, b, a, other)
-                    values = np.where(np.isnan(values), other.T, values)
+        """Return the known values of objects `a` and `b`, or with symmetry of `b` and `a`, and NaN for the others."""
+        if not len(a) or not len(b):
+            return np.full((len(a), len(b)), np.nan)
+        with self._opened() as connection:
+            self._flush(connection)
+            values = _known(connection, f, a, b)
+            if symmetric and np.isnan(values).any():
+                values = np.where(np.isnan(values), _known(connection, f, b, a).T, values)
         return values
 
     def check_writable(self, n: int) -> None:
@@ -230,7 +216,7 @@ class PairStore:
         with self._opened() as connection:
             now = int(time.time())
             self._pending += [(f, *one, now) for one in zip(a, b, values, strict=True)]
-            if time.monotonic() - self._committed > COMMIT_SECONDS:
+            if time.monotonic() - self._committed > 0.02:
                 self._flush(connection)
 
     def flush(self) -> None:
@@ -271,16 +257,6 @@ def about(connection: sqlite3.Connection, place: str, or_empty: bool = False) ->
     return known
 
 
-def _create(connection: sqlite3.Connection) -> None:
-    """Make the tables if the database is empty."""
-    with transaction(connection):
-        if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0] == 0:
-            for statement in SCHEMA.strip().split(";"):
-                if statement.strip():
-                    connection.execute(statement)
-            connection.execute("INSERT INTO about VALUES ('format', ?)", (FORMAT,))
-
-
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Write all or nothing; the lock is taken at the start, so that two writers wait instead of failing."""
@@ -294,8 +270,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _fill(connection: sqlite3.Connection, f: int, a: np.ndarray, b: np.ndarray, values: np.ndarray) -> None:
-    """Write the known values of objects `a` and `b` into a matrix."""
+def _known(connection: sqlite3.Connection, f: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the matrix of known values of objects `a` and `b`, with NaN where none is known."""
     rows, row_of = np.unique(a, return_inverse=True)
     columns, column_of = np.unique(b, return_inverse=True)
     found = np.full((len(rows), len(columns)), np.nan)
@@ -309,12 +285,12 @@ def _fill(connection: sqlite3.Connection, f: int, a: np.ndarray, b: np.ndarray, 
         at = np.searchsorted(columns, read["b"])
         known = columns[at] == read["b"]
         found[np.searchsorted(rows, read["a"][known]), at[known]] = read["value"][known]
-    values[...] = found[np.ix_(row_of.ravel(), column_of.ravel())]
+    return found[np.ix_(row_of.ravel(), column_of.ravel())]
 
 
 def _parts(items: list[Any]) -> Iterator[list[Any]]:
-    for start in range(0, len(items), MOST_PARAMETERS):
-        yield items[start : start + MOST_PARAMETERS]
+    for start in range(0, len(items), 500):  # parameters of one statement
+        yield items[start : start + 500]
 
 
 @contextmanager
@@ -323,18 +299,16 @@ def errors_of_cache(place: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise CacheError(f"{place}: {_in_words(error)}") from error
-
-
-def _in_words(error: sqlite3.Error) -> str:
-    """Return what an error of SQLite means for a cache."""
-    text = str(error)
-    if "locked" in text or "busy" in text:
-        return f"another process has held the cache locked for {LOCK_SECONDS:.0f} s: let it finish, then run this again"
-    if "full" in text:
-        return "the disk is full: free some space and run this again; values that are not written are kept in memory"
-    if "readonly" in text:
-        return "the cache is read-only"
-    if "not a database" in text or "malformed" in text:
-        return f"not a cache of pairs, or a damaged one ({text}): choose another path"
-    return f"the cache cannot be used: {text}"
+        text = str(error)
+        meaning = f"the cache cannot be used: {text}"
+        if "locked" in text or "busy" in text:
+            held = f"another process has held the cache locked for {LOCK_SECONDS:.0f} s"
+            meaning = f"{held}: let it finish, then run this again"
+        elif "full" in text:
+            kept = "values that are not written are kept in memory"
+            meaning = f"the disk is full: free some space and run this again; {kept}"
+        elif "readonly" in text:
+            meaning = "the cache is read-only"
+        elif "not a database" in text or "malformed" in text:
+            meaning = f"not a cache of pairs, or a damaged one ({text}): choose another path"
+        raise CacheError(f"{place}: {meaning}") from error

@@ -81,11 +81,9 @@ class Parametric:
         return type(self)(**copy.deepcopy(self._params(), memo))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Parametric) or type(self) is not type(other):
-            return NotImplemented if not isinstance(other, Parametric) else False
-        mine = self._params()
-        theirs = other._params()
-        return mine.keys() == theirs.keys() and all(_same(mine[name], theirs[name]) for name in mine)
+        if not isinstance(other, Parametric):
+            return NotImplemented
+        return type(self) is type(other) and _same(self._params(), other._params())
 
     def __repr__(self) -> str:
         params = ", ".join(map("=".join, self.written_params().items()))
@@ -115,7 +113,7 @@ class Parametric:
         return {name: _Pickled(value) if _needs_cloudpickle(value) else value for name, value in vars(self).items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({k: v.function() if isinstance(v, _Pickled) else v for k, v in state.items()})
+        vars(self).update({k: pickle.loads(v.data) if isinstance(v, _Pickled) else v for k, v in state.items()})
 
 
 class _Pickled:
@@ -126,13 +124,12 @@ class _Pickled:
 
         self.data = cloudpickle.dumps(function)
 
-    def function(self) -> Any:
-        return pickle.loads(self.data)
-
 
 def _needs_cloudpickle(value: Any) -> bool:
-    if isinstance(value, (list, tuple, dict)):
-        return any(map(_needs_cloudpickle, value.values() if isinstance(value, dict) else value))
+    if isinstance(value, dict):
+        return any(map(_needs_cloudpickle, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_needs_cloudpickle, value))
     return callable(value) and not isinstance(value, (type, Parametric))
 
 

@@ -25,10 +25,6 @@ import numpy as np
 from similitude.compute import is_sparse, is_table
 from similitude.support import brief, user_stacklevel
 
-WATCHED = 64
-"""Most objects of one argument that are compared before and after the calls of a block."""
-
-
 QUICK_TYPES = frozenset({list, dict, set, bytearray, tuple})
 UNCHANGING_TYPES = frozenset({str, bytes, int, float, bool, complex, frozenset, type(None)})
 COMPARED_CONTAINERS = (list, tuple, set, frozenset, bytearray, dict, deque, UserList, UserDict, np.ndarray)
@@ -63,9 +59,11 @@ def unchanged(f: Any, *arguments: Sequence[Any]) -> Iterator[None]:
     before = []
     for objects in arguments:
         if isinstance(objects, np.ndarray) and objects.dtype.kind == "O":
-            objects = list(objects[:WATCHED])
-        if isinstance(objects, list) and not set(map(type, objects[:WATCHED])) <= UNCHANGING_TYPES:
-            before += [(one, _contents(one)) for one in _watched(objects[:WATCHED])]
+            objects = list(objects[:64])
+        if isinstance(objects, list) and not set(map(type, objects[:64])) <= UNCHANGING_TYPES:
+            quick = [one for one in objects[:64] if type(one) in QUICK_TYPES]
+            others = [one for one in objects[:64] if type(one) not in QUICK_TYPES and not _is_protected(one)]
+            before += [(one, _contents(one)) for one in quick + others[:8]]
     try:
         yield
     except ValueError as error:
@@ -74,31 +72,19 @@ def unchanged(f: Any, *arguments: Sequence[Any]) -> Iterator[None]:
         raise ValueError(f"{_name(f)}: {error}{_hint(error)}") from error
     for one, contents in before:
         for name, content in contents.items():
-            if _content(getattr(one, name, None) if name else one) != content:
-                _complain(f, one, name)
-
-
-def _complain(f: Any, one: Any, name: str) -> None:
-    """Raise for a changed container; warn for a changed attribute, which may be meant to count or to remember."""
-    if name:
-        warnings.warn(
-            f"{_name(f)} changed the attribute {name} of an object that it was given ({brief(one)}): if its "
-            f"similarities depend on that, they depend on the order of the calls; let the function work on a copy "
-            f"(copy.deepcopy(x)), or begin the name with an underscore",
-            stacklevel=user_stacklevel(),
-        )
-        return
-    raise ValueError(
-        f"{_name(f)} changed an object that it was given, which is now {brief(one)}: objects are the caller's "
-        f"own; let the function work on a copy (copy.deepcopy(x)), and pass the original objects again"
-    )
-
-
-def _watched(first: list[Any]) -> list[Any]:
-    """Return the objects that are compared, of the first ones of an argument."""
-    others = [one for one in first if type(one) not in QUICK_TYPES and not _is_protected(one)]
-    # most objects of one argument, of other types than the quick ones, that are compared
-    return [one for one in first if type(one) in QUICK_TYPES] + others[:8]
+            if not name and _content(one) != content:
+                raise ValueError(
+                    f"{_name(f)} changed an object that it was given, which is now {brief(one)}: objects are the "
+                    f"caller's own; let the function work on a copy (copy.deepcopy(x)), and pass the original objects "
+                    f"again"
+                )
+            if name and _content(getattr(one, name, None)) != content:  # which may be meant to count or to remember
+                warnings.warn(
+                    f"{_name(f)} changed the attribute {name} of an object that it was given ({brief(one)}): if its "
+                    f"similarities depend on that, they depend on the order of the calls; let the function work on a "
+                    f"copy (copy.deepcopy(x)), or begin the name with an underscore",
+                    stacklevel=user_stacklevel(),
+                )
 
 
 def _is_protected(value: Any) -> bool:
@@ -108,18 +94,15 @@ def _is_protected(value: Any) -> bool:
 
 def _contents(value: Any) -> dict[str, bytes]:
     """Return what is compared of an object: all of a container, as "", or the public attributes of another object."""
-    parts = {"": value} if isinstance(value, COMPARED_CONTAINERS) else _attributes(value)
+    parts = {"": value}
+    if not isinstance(value, COMPARED_CONTAINERS):
+        names = list(getattr(value, "__dict__", ()))
+        for cls in type(value).__mro__:
+            own = vars(cls).get("__slots__", ())
+            names += [own] if isinstance(own, str) else own
+        parts = {name: getattr(value, name) for name in names if name[:1] != "_" and hasattr(value, name)}
     found = {name: _content(part) for name, part in parts.items()}
     return {name: content for name, content in found.items() if content is not None}
-
-
-def _attributes(value: Any) -> dict[str, Any]:
-    slots: list[str] = []
-    for cls in type(value).__mro__:
-        own = vars(cls).get("__slots__", ())
-        slots += [own] if isinstance(own, str) else own
-    names = [name for name in (*getattr(value, "__dict__", ()), *slots) if not name.startswith("_")]
-    return {name: getattr(value, name) for name in names if hasattr(value, name)}
 
 
 def is_async(f: Any) -> bool:

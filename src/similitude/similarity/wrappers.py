@@ -36,8 +36,8 @@ class Normalized(Wrapped):
     @property
     def claims(self) -> Claims:
         """Symmetry and PSD of the part, and the range if it is PSD; an object of norm zero has no unit diagonal."""
-        bounded = {BOUNDED} if PSD in self.k.claims else set()
-        return self.k.claims & {SYMMETRIC, PSD, UNIT_DIAGONAL} | bounded
+        kept = self.k.claims & {SYMMETRIC, PSD, UNIT_DIAGONAL}
+        return kept | {BOUNDED} if PSD in kept else kept
 
     def encode(self, objects: Any) -> Encoding:
         """Return the encoding of the part, and 1 / sqrt(K(x, x)) per object."""
@@ -112,8 +112,9 @@ class Symmetrized(Wrapped):
     @property
     def claims(self) -> Claims:
         """Symmetry, range and diagonal; PSD only if the part is symmetric."""
-        lost = {PSD} if SYMMETRIC not in self.k.claims else set()
-        return frozenset(self.k.claims - lost | {SYMMETRIC})
+        if SYMMETRIC in self.k.claims:
+            return self.k.claims
+        return self.k.claims - {PSD} | {SYMMETRIC}
 
     @property
     def reason(self) -> str:

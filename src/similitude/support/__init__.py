@@ -27,7 +27,7 @@ from similitude.support.errors import (
     pairs_at,
 )
 from similitude.support.fingerprints import digest
-from similitude.support.formulas import in_letters as in_letters
+from similitude.support.formulas import in_letters
 from similitude.support.notebook_html import (
     Html,
     bar,
@@ -68,7 +68,17 @@ from similitude.support.results import (
     rounded_down,
     rounded_up,
 )
-from similitude.support.text import plain_values, printable, short_numbers, unboxed, written
+from similitude.support.text import (
+    cut_to,
+    first_of,
+    for_people,
+    four_digits,
+    plain_values,
+    printable,
+    short_numbers,
+    unboxed,
+    written,
+)
 from similitude.support.threads import a_call_goes_on, in_daemon_thread, interruptibly
 from similitude.support.user_line import user_stacklevel
 from similitude.support.validation import (

@@ -17,21 +17,12 @@ try:
 except ImportError:  # on Windows, where an open file can neither be removed nor renamed
     fcntl = None  # type: ignore[assignment]
 
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Errors of a disk that is full or broken, which do not say what was being written."""
-
-ABANDONED = f".similitude-{'?' * 16}.part"
+ABANDONED = ".similitude-????????????????.part"
 """The names of temporary files: random, so that no two writers share one."""
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file to be written, with links resolved; fail early if it cannot be written.
-
-    >>> check_place("no such folder/model.sim")
-    Traceback (most recent call last):
-    ...
-    ValueError: no such folder/model.sim: cannot be written: there is no folder ...
-    """
+    """Return the path of a file to be written, with links resolved; fail early if it cannot be written."""
     check_path(path)
     place = Path(os.path.realpath(path))
     if place.is_dir():
@@ -46,13 +37,7 @@ def check_place(path: str | os.PathLike[str]) -> Path:
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    r"""Refuse what cannot name a file.
-
-    >>> check_path("model\0.sim")
-    Traceback (most recent call last):
-    ...
-    ValueError: 'model\x00.sim' is not the path of a file: it contains a null character
-    """
+    r"""Refuse what cannot name a file."""
     if not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"the path of a file must be a string or a path, got {type(path).__name__}")
     if "\0" in os.fsdecode(path):
@@ -65,10 +50,7 @@ def check_path(path: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def complete_file(place: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file in the same folder, which replaces the file at the end; a failure leaves nothing behind.
-
-    A process that is killed leaves its temporary file, which the next write to the same folder removes.
-    """
+    """Open a temporary file that replaces the file at the end; if the process is killed, the next write removes it."""
     remove_abandoned(place.parent)
     beside, file = _new_part(place.parent)
     try:
@@ -82,12 +64,18 @@ def complete_file(place: Path) -> Iterator[BinaryIO]:
                 file.close()
             os.replace(beside, place)  # while the file is locked: otherwise another process may remove it
     except OSError as error:
-        if error.errno in DISK_ERRORS and error.filename is None:
+        # of a disk that is full or broken, which do not say what was being written
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO) and error.filename is None:
             error.filename = str(place)
         raise
     finally:
         beside.unlink(missing_ok=True)
-    _sync_folder(place.parent)
+    with contextlib.suppress(OSError):  # some systems cannot; the file itself has been synced
+        handle = os.open(place.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def remove_abandoned(folder: Path) -> None:
@@ -109,12 +97,3 @@ def _new_part(folder: Path) -> tuple[Path, BinaryIO]:
         if part.exists():
             return part, file
         file.close()  # another process removed it before it was locked
-
-
-def _sync_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # some systems cannot; the file itself has been synced
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

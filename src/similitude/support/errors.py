@@ -25,11 +25,7 @@ _brief.maxlist = _brief.maxtuple = _brief.maxdict = _brief.maxset = _brief.maxfr
 
 
 def brief(value: Any) -> str:
-    """Return a value as one short line, for messages.
-
-    >>> brief([1, 2, 3, 4, 5]), brief("kernel " * 20)
-    ('[1, 2, 3, 4, ...]', "'kernel kernel kernel kernel...el kernel kernel kernel '")
-    """
+    """Return a value as one short line, for messages."""
     if (
         type(value).__module__ != "builtins"
         and type(value).__str__ is not object.__str__
@@ -182,14 +178,7 @@ def missing_extra(extra: str, needed_for: str) -> ImportError:
 
 @contextmanager
 def error_prefix(prefix: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Begin messages of TypeError, ValueError and `kinds` with a prefix; errors of other classes pass unchanged.
-
-    >>> with error_prefix("column 'age'"):
-    ...     int("old")
-    Traceback (most recent call last):
-        ...
-    ValueError: column 'age': invalid literal for int() with base 10: 'old'
-    """
+    """Begin messages of TypeError, ValueError and `kinds` with a prefix; errors of other classes pass unchanged."""
     try:
         yield
     except Exception as error:

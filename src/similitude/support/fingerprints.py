@@ -14,27 +14,18 @@ from numbers import Integral, Rational, Real
 from types import CodeType
 from typing import Any
 
-LENGTH = 8
-"""Bytes of the length that precedes each piece, so that no other sequence of pieces gives the same bytes."""
-
 
 def digest(value: Any, size: int = 8) -> bytes:
-    """Return a short digest, equal for equal values.
-
-    A function enters by its compiled code, its defaults and what it encloses; a weak reference by its type alone.
-
-    >>> digest({"b": 1, "a": {2, 3}}) == digest({"a": {3, 2}, "b": 1.0})
-    True
-    """
+    """Return a digest, equal for equal values; a function enters by its code, its defaults and its closure."""
     spelled = hashlib.blake2b(digest_size=size)
     for piece in _spell(value):
-        spelled.update(len(piece).to_bytes(LENGTH, "little"))
-        spelled.update(piece)
+        spelled.update(_framed(piece))
     return spelled.digest()
 
 
 def _framed(piece: bytes) -> bytes:
-    return len(piece).to_bytes(LENGTH, "little") + piece
+    """Return a piece after its length, so that no other sequence of pieces gives the same bytes."""
+    return len(piece).to_bytes(8, "little") + piece
 
 
 def _spell(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:

@@ -7,29 +7,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from similitude.support.text import printable
 
-TABLE_ROWS = 12
-"""Rows of a table that are shown; the others are counted."""
-
-TEXT_LINES = 60
-"""Lines of a text that are shown; the others are counted."""
-
-CELL_LETTERS = 400
-"""Letters of a cell that are shown; the others are counted."""
-
-TONES = {
-    "VALID": "good",
-    "PROVEN": "good",
-    "proven": "good",
-    "INVALID": "bad",
-    "refuted": "bad",
-    "NONE": "bad",
-    "contradicted": "bad",
-}
-"""The colors of words that say how far something may be relied on; others are gray."""
+TONES = {"good": ("VALID", "PROVEN", "proven"), "bad": ("INVALID", "refuted", "NONE", "contradicted")}
+"""Words that say how far something may be relied on, by their color; others are gray."""
 
 _INK = "color-mix(in srgb,currentColor"
 _STYLE = f"""
@@ -76,11 +58,7 @@ class Html(str):
 
 
 def escaped(value: object) -> Html:
-    r"""Escape a text for HTML, and show the marks that turn its direction; HTML that was made here stays.
-
-    >>> escaped("<b> \N{RIGHT-TO-LEFT OVERRIDE}x")
-    '&lt;b&gt; \\u202ex'
-    """
+    r"""Escape a text for HTML, and show the marks that turn its direction; HTML that was made here stays."""
     return value if isinstance(value, Html) else Html(html.escape(printable(value)))
 
 
@@ -102,8 +80,8 @@ def joined(*parts: object) -> Html:
 
 def tag(word: str) -> Html:
     """Return a word in a frame, in the color of its meaning."""
-    tone = TONES.get(word, "")
-    return Html(f'<span class="s-tag{f" s-{tone}" if tone else ""}">{escaped(word)}</span>')
+    tone = "".join([f" s-{tone}" for tone, words in TONES.items() if word in words])
+    return Html(f'<span class="s-tag{tone}">{escaped(word)}</span>')
 
 
 def paragraph(text: object) -> Html:
@@ -117,10 +95,11 @@ def notes(texts: Iterable[object]) -> Html:
 
 
 def preformatted(text: str) -> Html:
-    """Return lines of text whose columns are aligned; the last of very many are counted only."""
+    """Return lines of text whose columns are aligned; those beyond 60 are counted only."""
     lines = text.split("\n")
-    more = [f"and {len(lines) - TEXT_LINES:,} more lines"] if len(lines) > TEXT_LINES else []
-    return Html(f"<pre>{escaped(chr(10).join([*lines[:TEXT_LINES], *more]))}</pre>")
+    if len(lines) > 60:
+        lines[60:] = [f"and {len(lines) - 60:,} more lines"]
+    return Html(f"<pre>{escaped(chr(10).join(lines))}</pre>")
 
 
 def folded(text: str) -> Html:
@@ -134,12 +113,8 @@ def folded(text: str) -> Html:
     )
 
 
-def shortened(text: object, most: int = CELL_LETTERS) -> object:
-    """Return the first `most` letters of a text and the number of the others; HTML is returned unchanged.
-
-    >>> shortened("ACGTACGT", 4)
-    'ACGT… and 4 more letters'
-    """
+def shortened(text: object, most: int = 400) -> object:
+    """Return the first `most` letters of a text and the number of the others; HTML is returned unchanged."""
     if isinstance(text, Html) or len(str(text)) <= most:
         return text
     return f"{str(text)[:most]}… and {len(str(text)) - most:,} more letters"
@@ -152,22 +127,17 @@ def table(
     numbers: Collection[int] = (),
     caption: str = "",
     noun: str = "rows",
-    most: int = TABLE_ROWS,
+    most: int = 12,
 ) -> Html:
-    """Return a table with a head for each column; the columns in `numbers` are aligned to the right.
-
-    Only the first `most` rows are shown; the others are counted below the table, "and 93 more points" for example.
-    """
+    """Return a table of the first `most` rows; the others are counted, and `numbers` aligned to the right."""
     every = list(rows)
-    kinds = [' class="s-number"' if j in numbers else "" for j in range(len(heads))]
+    kinds = [' class="s-number"' * (j in numbers) for j in range(len(heads))]
     above = "".join([f'<th scope="col"{kind}>{escaped(name)}</th>' for name, kind in zip(heads, kinds, strict=True)])
-    lines = [
-        "".join([f"<td{kind}>{escaped(shortened(cell))}</td>" for cell, kind in zip(row, kinds, strict=True)])
-        for row in every[:most]
-    ]
-    body = "".join([f"<tr>{line}</tr>" for line in lines])
-    inside = f"{_caption(caption)}<thead><tr>{above}</tr></thead><tbody>{body}</tbody>"
-    return joined(_scrolled(inside), more_than(most, len(every), noun))
+    body = ""
+    for row in every[:most]:
+        cells = [f"<td{kind}>{escaped(shortened(cell))}</td>" for cell, kind in zip(row, kinds, strict=True)]
+        body += f"<tr>{''.join(cells)}</tr>"
+    return _scrolled(caption, f"<thead><tr>{above}</tr></thead>", body, len(every) - most, noun)
 
 
 def facts(pairs: Iterable[tuple[object, object]], caption: str = "", most: int = 40) -> Html:
@@ -177,17 +147,7 @@ def facts(pairs: Iterable[tuple[object, object]], caption: str = "", most: int =
         f'<tr><th scope="row" class="s-word">{escaped(name)}</th><td>{escaped(shortened(value))}</td></tr>'
         for name, value in every[:most]
     ]
-    inside = f"{_caption(caption)}<tbody>{''.join(rows)}</tbody>"
-    return joined(_scrolled(inside), more_than(most, len(every), "rows"))
-
-
-def more_than(most: int, n: int, noun: str) -> Html:
-    """Return a note on how many are not shown, if some are not.
-
-    >>> more_than(12, 105, "points"), more_than(12, 12, "points")
-    ('<p class="s-note">and 93 more points</p>', '')
-    """
-    return notes([f"and {n - most:,} more {noun}"] if n > most else [])
+    return _scrolled(caption, "", "".join(rows), len(every) - most, "rows")
 
 
 def bullets(items: Iterable[object]) -> Html:
@@ -197,9 +157,8 @@ def bullets(items: Iterable[object]) -> Html:
 
 def bar(share: float) -> Html:
     """Return a bar whose length is a share of its cell."""
-    return Html(
-        f'<span class="s-room"><span class="s-bar s-for" style="width:{100 * _share(share):.1f}%"></span></span>'
-    )
+    width = 100 * min(max(share, 0.0), 1.0)
+    return Html(f'<span class="s-room"><span class="s-bar s-for" style="width:{width:.1f}%"></span></span>')
 
 
 def progress_bar(done: int, total: int | None) -> Html:
@@ -209,9 +168,12 @@ def progress_bar(done: int, total: int | None) -> Html:
 
 def bar_from_middle(share: float) -> Html:
     """Return a bar from the middle of its cell: to the right if the share is positive, else to the left."""
-    half = 50 * _share(abs(share))
-    side = "for" if share >= 0 else "against"
-    left = 50 - (0 if share >= 0 else half)
+    half = 50 * min(abs(share), 1.0)
+    side = "for"
+    left = 50.0
+    if share < 0:
+        side = "against"
+        left -= half
     inside = f'<span class="s-bar s-{side}" style="margin-left:{left:.1f}%;width:{half:.1f}%"></span>'
     return Html(f'<span class="s-room s-wide">{inside}</span>')
 
@@ -225,14 +187,9 @@ def frame(page: str, title: str, height: int = 640) -> Html:
     )
 
 
-def _scrolled(inside: str) -> Html:
-    """Return a table that is scrolled if it is wider than its place."""
-    return Html(f'<div class="s-scroll"><table>{inside}</table></div>')
-
-
-def _caption(text: Any) -> Html:
-    return Html(f"<caption>{escaped(text)}</caption>" if text else "")
-
-
-def _share(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
+def _scrolled(caption: str, head: str, body: str, more: int, noun: str) -> Html:
+    """Return a table that is scrolled if it is wider than its place, and a note on the rows that are not shown."""
+    if caption:
+        head = f"<caption>{escaped(caption)}</caption>{head}"
+    table = Html(f'<div class="s-scroll"><table>{head}<tbody>{body}</tbody></table></div>')
+    return joined(table, notes([f"and {more:,} more {noun}"] * (more > 0)))

@@ -8,43 +8,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-MOST_OUTLYING = 0.02
-FEWEST_OUTLYING = 3
-MUCH_FARTHER = 3.0
-"""The share and the number of entries on either side of a column that may be outliers, and how much farther from the
-others than these are spread they must be."""
-
 
 def outlier_limits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for each column of numbers the limits beyond which entries are outliers.
 
     Without the 2 % largest and smallest entries (at least 3 each), a column has a range; limits are 3 times that range
     farther out. A column whose other entries are all equal has no outliers.
-
-    >>> import numpy as np
-    >>> low, high = outlier_limits(np.r_[np.arange(100.0), 1e9])
-    >>> float(low), float(high)
-    (-279.0, 379.0)
     """
     import numpy as np
 
     n = len(numbers)
-    apart = min(max(FEWEST_OUTLYING, math.ceil(MOST_OUTLYING * n)), n // 4)
+    apart = min(max(3, math.ceil(0.02 * n)), n // 4)
     ordered = np.sort(numbers, axis=0)
     low = ordered[apart]
     high = ordered[n - 1 - apart]
-    spread = MUCH_FARTHER * (high - low)
+    spread = 3.0 * (high - low)
     some = spread > 0
     return np.where(some, low - spread, ordered[0]), np.where(some, high + spread, ordered[-1])
 
 
 def outlying_rows(numbers: np.ndarray) -> np.ndarray:
-    """Return the positions of the rows with an outlier in some column.
-
-    >>> import numpy as np
-    >>> outlying_rows(np.r_[np.arange(100.0), 1e9][:, None])
-    array([100])
-    """
+    """Return the positions of the rows with an outlier in some column."""
     import numpy as np
 
     low, high = outlier_limits(numbers)

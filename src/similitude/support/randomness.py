@@ -9,16 +9,9 @@ from similitude.support.errors import brief
 if TYPE_CHECKING:
     import numpy as np
 
-_GAMMA = 0x9E3779B97F4A7C15
-_MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-
 
 def generator(random_state: Any = None) -> np.random.Generator:
-    """Return a random generator; None means the seed 0, so that the same call gives the same result.
-
-    >>> bool(generator(3).random() == generator(3).random())
-    True
-    """
+    """Return a random generator; None means the seed 0, so that the same call gives the same result."""
     import numpy as np
 
     if isinstance(random_state, np.random.Generator):
@@ -33,20 +26,15 @@ def generator(random_state: Any = None) -> np.random.Generator:
 
 
 def random_keys(ranks: np.ndarray, seed: int | np.ndarray) -> np.ndarray:
-    """Return a random 64-bit number for each rank, by one seed or one for each (Steele et al. 2014, SplitMix64).
-
-    >>> import numpy as np
-    >>> bool((random_keys(np.arange(5), 1)[2:4] == random_keys(np.arange(2, 4), 1)).all())
-    True
-    """
+    """Return a random 64-bit number for each rank, by one seed or one for each (Steele et al. 2014, SplitMix64)."""
     import numpy as np
 
     z: np.ndarray = np.asarray(ranks).astype(np.uint64)  # in place from here on: there may be many
     with np.errstate(over="ignore"):
         z += np.uint64(1)
-        z *= np.uint64(_GAMMA)
+        z *= np.uint64(0x9E3779B97F4A7C15)
         z += np.uint64(seed)
-        for shift, factor in zip((30, 27), _MIX, strict=True):
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             z ^= z >> np.uint64(shift)
             z *= np.uint64(factor)
     z ^= z >> np.uint64(31)
@@ -54,12 +42,7 @@ def random_keys(ranks: np.ndarray, seed: int | np.ndarray) -> np.ndarray:
 
 
 def key_order(keys: np.ndarray) -> np.ndarray:
-    """Return the stable order of at most 2^32 keys of 64 bits that are mostly different.
-
-    >>> import numpy as np
-    >>> key_order(np.array([2**40 + 1, 3, 2**40], dtype=np.uint64))
-    array([1, 2, 0])
-    """
+    """Return the stable order of at most 2^32 keys of 64 bits that are mostly different."""
     import numpy as np
 
     low = np.uint64(2**32 - 1)

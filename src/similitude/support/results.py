@@ -150,7 +150,7 @@ class Premise(Result):
     evidence: str = ""
 
     def __str__(self) -> str:
-        return f"{self.state}: {self.text}" + (f" ({self.evidence})" if self.evidence else "")
+        return f"{self.state}: {self.text}" + f" ({self.evidence})" * bool(self.evidence)
 
 
 INDEPENDENT_ROWS = Premise("the rows are independent draws from one distribution", "assumed", "no sample can show it")
@@ -206,14 +206,19 @@ class Guarantee(Result):
         return cls(f"nothing is promised: {reason}", theorem, (), numbers or {}, NONE)
 
     def __str__(self) -> str:
-        lines = [f"{self.grade}: {self.statement}", f"  by {self.theorem}" if self.theorem else ""]
+        lines = [f"{self.grade}: {self.statement}"]
+        if self.theorem:
+            lines.append(f"  by {self.theorem}")
         lines += [f"  {premise}" for premise in self.premises]
-        lines.append("  " + ", ".join(f"{name} = {value:.4g}" for name, value in self.numbers.items()))
-        return "\n".join(line for line in lines if line.strip())
+        if self.numbers:
+            lines.append("  " + ", ".join(f"{name} = {value:.4g}" for name, value in self.numbers.items()))
+        return "\n".join(lines)
 
     def html_parts(self) -> Sequence[object]:
         """Return the statement, the theorem, its premises and what is known of each."""
-        parts = [paragraph(f"By {self.theorem}.")] if self.theorem else []
+        parts = []
+        if self.theorem:
+            parts.append(paragraph(f"By {self.theorem}."))
         if self.premises:
             rows = [(tag(one.state), one.text, one.evidence) for one in self.premises]
             parts.append(table(("premise", "that", "evidence"), rows))
@@ -250,10 +255,11 @@ def _rounded(value: float, digits: int, towards: str) -> str:
 def number_of(n: int, noun: str) -> str:
     """Return a number with a noun.
 
-    >>> number_of(1, "row"), number_of(1200, "row")
-    ('1 row', '1,200 rows')
+    >>> number_of(1, "row"), number_of(1200, "row"), number_of(2, "class")
+    ('1 row', '1,200 rows', '2 classes')
     """
-    return f"{n:,} {noun if n == 1 else noun + 's'}"
+    several = {"class": "classes"}.get(noun, f"{noun}s")
+    return f"{n:,} {noun if n == 1 else several}"
 
 
 def plain(value: Any, *, finite: bool = False) -> Any:

@@ -40,6 +40,40 @@ def unboxed(value: Any) -> Any:
     return str(value) if value.dtype.kind in "mM" else value.item()  # dates: nanoseconds would become a number
 
 
+def four_digits(value: Any) -> str:
+    """Return a number with four significant digits, anything else as text.
+
+    >>> four_digits(0.123456), four_digits(1234567), four_digits("a")
+    ('0.1235', '1234567', 'a')
+    """
+    value = unboxed(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def for_people(text: object) -> str:
+    """Return text without control characters and with short numbers."""
+    return short_numbers(printable(text))
+
+
+def cut_to(most: int, text: str) -> str:
+    """Return a text, of a long one the beginning.
+
+    >>> cut_to(6, "kernel"), cut_to(5, "kernel")
+    ('kernel', 'kern…')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def first_of(items: Any, most: int) -> str:
+    """Return items in a row, of many the first ones.
+
+    >>> first_of([1, 2, 3], 3), first_of([1, 2, 3], 2)
+    ('1, 2, 3', '1, 2, …')
+    """
+    items = list(map(str, items))
+    return ", ".join([*items[:most], *["…"] * (len(items) > most)])
+
+
 _UNSEEN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters
     r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the direction of text
@@ -49,13 +83,7 @@ _UNSEEN = re.compile(
 
 
 def printable(text: object) -> str:
-    r"""Escape control characters, except tabs and line ends, marks of the direction of text, and others without width.
-
-    The joiners of zero width stay, because words of some languages are written with them.
-
-    >>> printable("red: \x1b[31m, \N{RIGHT-TO-LEFT OVERRIDE}backwards")
-    'red: \\x1b[31m, \\u202ebackwards'
-    """
+    """Escape control characters except tabs and line ends, and marks that turn text or have no width except joiners."""
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
 
 

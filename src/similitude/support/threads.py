@@ -9,11 +9,7 @@ from typing import Any
 
 
 def in_daemon_thread(f: Callable[..., Any], *arguments: Any) -> Future[Any]:
-    """Call a function in a thread that does not keep the process alive.
-
-    >>> in_daemon_thread(len, "abc").result()
-    3
-    """
+    """Call a function in a thread that does not keep the process alive."""
     future: Future[Any] = Future()
 
     def call() -> None:
@@ -29,11 +25,7 @@ def in_daemon_thread(f: Callable[..., Any], *arguments: Any) -> Future[Any]:
 
 
 def interruptibly(f: Callable[..., Any], *arguments: Any) -> Any:
-    """Return f(*arguments); Ctrl-C is answered at once, although the call goes on in a thread until it ends.
-
-    For long calls of libraries that cannot be stopped but release the GIL. Python handles signals in its main thread
-    only: elsewhere the function is just called.
-    """
+    """Return f(*arguments), a long call without the GIL; Ctrl-C is answered at once, although the call goes on."""
     if threading.current_thread() is not threading.main_thread():
         return f(*arguments)
     future = in_daemon_thread(f, *arguments)

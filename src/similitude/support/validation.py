@@ -61,13 +61,7 @@ def is_number(value: Any) -> bool:
 
 
 def check_integer(name: str, value: Any, low: int = 1, high: int | None = None, *, otherwise: str = "") -> int:
-    """Validate an integer; `otherwise` names the other values that the caller accepts.
-
-    >>> check_integer("n_landmarks", 2.5, otherwise="'auto'")
-    Traceback (most recent call last):
-        ...
-    ValueError: n_landmarks must be an integer >= 1 or 'auto', got 2.5
-    """
+    """Validate an integer; `otherwise` names the other values that the caller accepts."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < low or (high is not None and value > high):
         limits = f">= {low}" if high is None else f"from {low} to {high}"
@@ -75,38 +69,19 @@ def check_integer(name: str, value: Any, low: int = 1, high: int | None = None, 
     return int(value)
 
 
-def check_number(name: str, value: Any, within: str = "(-inf, inf)") -> float:
-    """Validate a number in an interval, by default any finite number.
-
-    >>> check_number("epsilon", 1.0, "[0, 1)")
-    Traceback (most recent call last):
-        ...
-    ValueError: epsilon must be a number in [0, 1), got 1.0
-    """
+def check_number(name: str, value: Any, within: str = "(-inf, inf)", *, otherwise: str = "") -> float:
+    """Validate a number in an interval, by default any finite number."""
     low, high = map(float, within[1:-1].split(","))
     number = float(value) if is_number(value) else math.nan
     if low < number < high or (number == low and within[0] == "[") or (number == high and within[-1] == "]"):
         return number
-    raise _out_of_range(name, "a finite number" if math.isinf(high - low) else f"a number in {within}", value)
+    known = {"(-inf, inf)": "a finite number", "(0, inf)": "a positive number", "[0, inf)": "a number >= 0"}
+    raise _out_of_range(name, known.get(within, f"a number in {within}"), value, otherwise)
 
 
-def check_positive(name: str, value: Any, *, otherwise: str = "") -> float:
-    """Validate a positive number."""
-    if not is_number(value) or value <= 0:
-        raise _out_of_range(name, "a positive number", value, otherwise)
-    return float(value)
-
-
-def check_nonnegative(name: str, value: Any, *, otherwise: str = "") -> float:
-    """Validate a number that is not negative."""
-    if not is_number(value) or value < 0:
-        raise _out_of_range(name, "a number >= 0", value, otherwise)
-    return float(value)
-
-
-def check_share(name: str, value: Any) -> float:
-    """Validate a share or probability strictly between 0 and 1."""
-    return check_number(name, value, "(0, 1)")
+check_positive = functools.partial(check_number, within="(0, inf)")
+check_nonnegative = functools.partial(check_number, within="[0, inf)")
+check_share = functools.partial(check_number, within="(0, 1)")
 
 
 def check_flag(name: str, value: Any) -> bool:
@@ -117,20 +92,15 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str], *, otherwise: str = "") -> None:
-    """Validate one of a few strings.
-
-    >>> check_choice("how", "average", ("mean", "sum"))
-    Traceback (most recent call last):
-        ...
-    ValueError: how must be one of 'mean', 'sum', got 'average'
-    """
+    """Validate one of a few strings."""
     choices = list(choices)
     if not isinstance(value, str) or value not in choices:
         raise _out_of_range(name, f"one of {', '.join(map(repr, choices))}", value, otherwise)
 
 
 def _out_of_range(name: str, expected: str, value: Any, otherwise: str = "") -> ValueError:
-    return ValueError(f"{name} must be {expected}{f' or {otherwise}' if otherwise else ''}, got {brief(value)}")
+    expected = " or ".join(filter(None, (expected, otherwise)))
+    return ValueError(f"{name} must be {expected}, got {brief(value)}")
 
 
 # Names of parameters.
@@ -183,6 +153,6 @@ def _misfit(cls: type, init: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     by_place = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
     if len(args) > len(by_place):
         others = names[len(by_place) :]
-        hint = f": give {', '.join(others)} by name" if others else ""
+        hint = f": give {', '.join(others)} by name" * bool(others)
         return f"{cls.__name__} takes {len(by_place)} without a name, got {len(args)}{hint}"
     return None

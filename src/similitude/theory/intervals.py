@@ -14,10 +14,9 @@ LEVEL = 0.95
 
 
 def clopper_pearson(successes: Any, trials: Any, level: Any = LEVEL) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the exact two-sided interval for a probability, of numbers or arrays.
+    """Return the exact two-sided interval for a probability, of numbers or arrays (Clopper and Pearson, 1934).
 
-    The ends are the :math:`p` for which the binomial tail beyond the observed count has probability :math:`(1 -
-    \text{level}) / 2`; the coverage is at least `level` for every true probability (Clopper and Pearson, 1934).
+    The coverage is at least `level` for every true probability.
     """
     from scipy.stats import beta
 
@@ -37,19 +36,15 @@ def proportion(successes: float, trials: float, grade: str, level: float = LEVEL
 
 
 def dkw_radius(trials: int, level: float = LEVEL) -> float:
-    """Return the half-width of a simultaneous confidence band for a distribution function.
-
-    (Dvoretzky, Kiefer and Wolfowitz, 1956, with the constant of Massart, 1990.)
-    """
+    """Return the half-width of a band for a distribution function (Dvoretzky et al., 1956; Massart, 1990)."""
     return math.sqrt(math.log(2 / (1 - level)) / (2 * trials))
 
 
 def conformal_quantile(scores: Any, level: float) -> float:
-    r"""Return the limit below which the score of a new row lies with probability `level` at least.
+    """Return the limit below which the score of a new row lies with probability `level`; infinity if there are few.
 
-    The :math:`\lceil (m + 1) \cdot \text{level} \rceil`-th smallest of m scores, infinity if there are fewer: the rank
-    of a new score among m others that are exchangeable with it is uniform (Vovk, Gammerman and Shafer, Algorithmic
-    Learning in a Random World, 2005). Without ties it lies below with a probability of at most level + 1 / (m + 1).
+    The rank of a new score among m others that are exchangeable with it is uniform (Vovk, Gammerman and Shafer,
+    Algorithmic Learning in a Random World, 2005). Without ties the probability is at most level + 1 / (m + 1).
     """
     scores = np.asarray(scores, dtype=np.float64)
     rank = conformal_rank(len(scores), level)

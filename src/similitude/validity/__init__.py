@@ -2,9 +2,6 @@
 
 By Mercer's condition (Balcan, lecture notes 10-315, Theorem 2; Baros, Kernel Methods, Lemma 1) a function is a kernel
 if and only if it is symmetric and sum_ij a_i a_j K(x_i, x_j) >= 0 for all finite sets of objects and all weights a.
-``verdict`` asks the algebra for a proof and then looks for a counterexample, ``elimination`` finds a small one in a
-matrix, ``witness`` describes it, ``search`` looks for one beyond the sample, ``spectral_repair`` turns an indefinite
-similarity into a kernel.
 """
 
 from similitude.validity.elimination import Tolerance, Witness, asymmetric_pair

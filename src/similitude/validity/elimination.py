@@ -12,8 +12,6 @@ import numpy as np
 from similitude.compute.loops import worst_triple
 from similitude.support import Result, brief, table
 
-_NUMBERS = ("no", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
-
 
 @dataclass(frozen=True)
 class Witness(Result):
@@ -53,17 +51,13 @@ class Witness(Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return what the objects show, and the objects with their weights and similarities."""
-        places = [f"X[{i}]" for i in self.indices] or [f"x{i}" for i in range(1, len(self.objects) + 1)]
-        weights = [f"{one:.4g}" for one in self.coefficients] if len(self.coefficients) > 1 else [""] * len(places)
-        near = [[f"{value:.4g}" for value in row] for row in self.gram.tolist()]
-        # objects of a witness whose similarities to each other a notebook shows
-        few = len(places) <= 6
-        rows = [
-            (place, brief(one), weight, *(similar if few else ()))
-            for place, one, weight, similar in zip(places, self.objects, weights, near, strict=True)
-        ]
-        heads = ("", "object", "weight c", *[f"K to {place}" for place in places if few])
-        return self.claim(), table(heads, rows, numbers=range(2, len(heads)), noun="objects")
+        places = self._places()
+        columns = [places, list(map(brief, self.objects)), self._weights("{:.4g}")]
+        heads = ["", "object", "weight c"]
+        if len(places) <= 6:  # few enough to show their similarities to each other
+            columns += [[f"{value:.4g}" for value in column] for column in self.gram.T.tolist()]
+            heads += [f"K to {place}" for place in places]
+        return self.claim(), table(heads, [*zip(*columns, strict=True)], numbers=range(2, len(heads)), noun="objects")
 
     def claim(self) -> str:
         """Return a sentence that says what the objects show, and what their weights mean."""
@@ -74,29 +68,32 @@ class Witness(Result):
         impossible = "but K(x, x) is the squared length of the feature vector of x, and no length is negative"
         if len(self.objects) == 1:
             return f"One object shows it: K(x, x) = {self.value:.6g}, {impossible}."
-        number = _NUMBERS[len(self.objects)] if len(self.objects) < len(_NUMBERS) else str(len(self.objects))
+        n = len(self.objects)
+        numbers = dict(enumerate(("Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"), start=2))
         claim = (
-            f"{number} objects show it: with the weights c below, the sum of c_i c_j K(x_i, x_j) is {self.value:.6g}. "
-            f"If K were a kernel, this would be the squared length of the sum of their feature vectors with these "
-            f"weights, and no squared length is negative."
+            f"{numbers.get(n, n)} objects show it: with the weights c below, the sum of c_i c_j K(x_i, x_j) is "
+            f"{self.value:.6g}. If K were a kernel, this would be the squared length of the sum of their feature "
+            f"vectors with these weights, and no squared length is negative."
         )
         whole = np.rint(self.coefficients)
         total = float(whole @ self.gram @ whole)
         if total < 0 and not np.allclose(whole, self.coefficients):
-            claim += f" (Whole weights {_listed(whole)} do as well: {total:.6g}.)"
+            listed = ", ".join(f"{weight:.4g}" for weight in whole)
+            claim += f" (Whole weights {listed} do as well: {total:.6g}.)"
         return claim
 
     def lines(self, shorten: Callable[[Any], str] = brief) -> list[str]:
         """Return a line per object, with its weight if there are several."""
-        places = [f"X[{i}]" for i in self.indices] or [f"x{i}" for i in range(1, len(self.objects) + 1)]
-        weights = [f"c = {weight:7.4f}  " for weight in self.coefficients] if len(self.coefficients) > 1 else []
-        weights = weights or [""] * len(places)
-        listed = zip(weights, places, map(shorten, self.objects), strict=True)
+        listed = zip(self._weights("c = {:7.4f}  "), self._places(), map(shorten, self.objects), strict=True)
         return [f"  {weight}{place} = {text}" for weight, place, text in listed]
 
+    def _places(self) -> list[str]:
+        return [f"X[{i}]" for i in self.indices] or [f"x{i}" for i in range(1, len(self.objects) + 1)]
 
-def _listed(weights: Any) -> str:
-    return ", ".join(f"{weight:.4g}" for weight in weights)
+    def _weights(self, form: str) -> list[str]:
+        if len(self.coefficients) < 2:
+            return [""] * len(self.objects)
+        return list(map(form.format, self.coefficients))
 
 
 ONE_BY_ONE = 200
@@ -152,61 +149,43 @@ def negative_square(K: np.ndarray, a: np.ndarray, tolerance: Tolerance) -> float
 def smallest_negative_set(K: np.ndarray, tolerance: Tolerance, scan_triples: bool) -> np.ndarray | None:
     """Return the positions of a small set of objects whose Gram matrix is not PSD; None if K shows none.
 
-    Single objects and pairs are found exactly. Otherwise objects are removed one at a time, always the one without
-    which the smallest eigenvalue stays lowest, until it would no longer be negative. If more than three objects remain,
-    all triples are tried (with `scan_triples`), and among at most a dozen objects all larger sets.
+    Single objects and pairs are found exactly. Otherwise objects are removed one at a time, as long as an eigenvalue is
+    negative; then all triples are tried (with `scan_triples`), and among at most a dozen objects all larger sets.
     """
-    for find in (_single, _pair):
-        found = find(K, tolerance)
-        if found is not None:
-            return found
-    found = _eliminated_from_all(K, tolerance)
-    if found is None or len(found) <= 3:
-        return found
-    for fewer in range(3, len(found)):
-        # the number of objects up to which all sets are tried
-        better = _exhaustive(K, fewer, tolerance) if len(K) <= 12 else None
-        if better is None and fewer == 3 and scan_triples:
-            better = _triple(K, tolerance)
-        if better is not None:
-            return better
-    return found
-
-
-def _single(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
     diagonal = K.diagonal()
     bad = diagonal < -tolerance.floor - tolerance.relative * np.abs(K).max(axis=1)
-    return np.array([np.where(bad, diagonal, 0).argmin()]) if bad.any() else None
-
-
-def _pair(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
-    """Return the pair that violates K_ij^2 <= K_ii K_jj most, if it does so beyond the tolerance."""
-    lengths = np.sqrt(np.maximum(K.diagonal(), 0) + tolerance.floor)
+    if bad.any():
+        return np.array([np.where(bad, diagonal, 0).argmin()])
+    lengths = np.sqrt(np.maximum(diagonal, 0) + tolerance.floor)  # of a kernel K_ij^2 <= K_ii K_jj
     excess = np.abs(K) * (1 - tolerance.relative) - lengths[:, None] * lengths[None, :] - tolerance.floor
     np.fill_diagonal(excess, 0)
     i, j = divmod(int(excess.argmax()), len(K))
-    return np.array(sorted((i, j))) if excess[i, j] > 0 else None
-
-
-def _cosines(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of objects with positive norm, and their matrix scaled to a unit diagonal."""
-    positive = np.flatnonzero(K.diagonal() > tolerance.floor)
-    lengths = np.sqrt(K.diagonal()[positive])
-    return positive, np.ascontiguousarray(K[np.ix_(positive, positive)] / lengths[:, None] / lengths[None, :])
-
-
-def _eliminated_from_all(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
-    """Return the smallest set that elimination finds, on the matrix of cosines and, where it differs, on K."""
-    positive, cosines = _cosines(K, tolerance)
+    if excess[i, j] > 0:
+        return np.array(sorted((i, j)))
+    positive = np.flatnonzero(diagonal > tolerance.floor)
     if not len(positive):
         return None
     values = K[np.ix_(positive, positive)]
-    diagonal = values.diagonal()
-    problems = [_Elimination(cosines, 1 / np.sqrt(diagonal), values, tolerance)]
-    if np.ptp(diagonal) > 1e-9 * diagonal.max():
+    squares = values.diagonal()
+    lengths = np.sqrt(squares)
+    cosines = np.ascontiguousarray(values / lengths[:, None] / lengths[None, :])
+    problems = [_Elimination(cosines, 1 / lengths, values, tolerance)]
+    if np.ptp(squares) > 1e-9 * squares.max():
         problems.append(_Elimination(values, np.ones(len(values)), values, tolerance))
-    found = [p.polished(p.eliminated(start)) for p in problems for start in p.starts()]
-    return np.sort(positive[min(found, key=len)]) if found else None
+    sets = [p.polished(p.eliminated(start)) for p in problems for start in p.starts()]
+    if not sets:
+        return None
+    smallest = np.sort(positive[min(sets, key=len)])
+    for fewer in range(3, len(smallest)):
+        tried = []
+        if len(K) <= 12:  # then all sets are
+            tried.append(_lowest_set(K, fewer))
+        if fewer == 3 and scan_triples and len(positive) >= 3:
+            tried.append(positive[list(worst_triple(cosines)[:3])])
+        for better in tried:
+            if negative_direction(K[np.ix_(better, better)], tolerance) is not None:
+                return better
+    return smallest
 
 
 @dataclass(frozen=True)
@@ -219,7 +198,7 @@ class _Elimination:
     tolerance: Tolerance
 
     def shows(self, positions: np.ndarray, lowest: np.ndarray | None = None) -> bool:
-        """Tell whether these objects are indefinite beyond rounding, along the given eigenvector of M or at all."""
+        """Whether these objects are indefinite beyond rounding, along the given eigenvector of M or at all."""
         K = self.K[np.ix_(positions, positions)]
         if lowest is not None and negative_square(K, lowest * self.scale[positions], self.tolerance) is not None:
             return True
@@ -323,16 +302,8 @@ def _least_needed(values: np.ndarray, vectors: np.ndarray) -> int:
     return int(candidates[first[candidates].argmin()])
 
 
-def _exhaustive(K: np.ndarray, size: int, tolerance: Tolerance) -> np.ndarray | None:
+def _lowest_set(K: np.ndarray, size: int) -> np.ndarray:
+    """Return the objects of the submatrix of a size that has the lowest eigenvalue."""
     sets = np.array(list(itertools.combinations(range(len(K)), size)))
     lowest = np.linalg.eigvalsh(K[sets[:, :, None], sets[:, None, :]])[:, 0]
-    best = sets[lowest.argmin()]
-    return best if negative_direction(K[np.ix_(best, best)], tolerance) is not None else None
-
-
-def _triple(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
-    positive, cosines = _cosines(K, tolerance)
-    if len(positive) < 3:
-        return None
-    triple = positive[list(worst_triple(cosines)[:3])]
-    return triple if negative_direction(K[np.ix_(triple, triple)], tolerance) is not None else None
+    return sets[lowest.argmin()]

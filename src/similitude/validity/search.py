@@ -11,8 +11,7 @@ import numpy as np
 from similitude.compute import as_objects, is_column, is_sparse, is_table
 from similitude.similarity import Similarity
 
-SEARCH_STARTS = {"normal": 3, "high": 30}
-SEARCH_STEPS = {"normal": 80, "high": 400}
+STARTS_AND_STEPS = {"normal": (3, 80), "high": (30, 400)}
 
 
 def search(
@@ -23,18 +22,18 @@ def search(
         move = _mutations(X, mutate, rng)
         kind = "mutated objects"
     else:
-        matrix, why_not = _free_vectors(k, X)
-        if matrix is None:
-            return None, None, f"no search beyond the sample ({why_not})"
-        wants_rows = np.ndim(X) == 2 or k.objects == "vectors"
-        move = _moved_vectors(matrix, rng, wants_rows)
+        matrix = _free_vectors(k, X)
+        if isinstance(matrix, str):
+            return None, None, f"no search beyond the sample ({matrix})"
+        move = _moved_vectors(matrix, rng, np.ndim(X) == 2 or k.objects == "vectors")
         kind = "moved vectors"
+    starts, steps = STARTS_AND_STEPS[effort]
     tried = 0
     # the largest number of objects in a searched set
     for size in range(1, 5 + 1):
-        for _ in range(SEARCH_STARTS[effort]):
+        for _ in range(starts):
             tried += 1
-            objects = move(lambda objects: _lowness(_gram(k, objects)), size, SEARCH_STEPS[effort])
+            objects = move(lambda objects: _lowness(_gram(k, objects)), size, steps)
             gram = _gram(k, objects)
             # the magnitude of a negative eigenvalue, relative to the largest entry, that deserves a closer look
             if _lowness(gram) < -1e-7:
@@ -65,7 +64,12 @@ Move = Callable[[Callable[[Any], float], int, int], Any]
 
 
 def _mutations(X: Any, mutate: Callable[..., Any], rng: np.random.Generator) -> Move:
-    changed = (lambda x: mutate(x, rng)) if _takes_two(mutate) else mutate
+    try:
+        parameters = list(inspect.signature(mutate).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    needed = [p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters]
+    changed = (lambda x: mutate(x, rng)) if sum(needed) == 2 else mutate
     pool = as_objects(X)
 
     def climb(low: Callable[[Any], float], size: int, steps: int) -> Any:
@@ -83,36 +87,27 @@ def _mutations(X: Any, mutate: Callable[..., Any], rng: np.random.Generator) -> 
     return climb
 
 
-def _takes_two(mutate: Callable[..., Any]) -> bool:
-    try:
-        parameters = inspect.signature(mutate).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) == 2
-
-
-def _free_vectors(k: Similarity, X: Any) -> tuple[np.ndarray | None, str]:
+def _free_vectors(k: Similarity, X: Any) -> np.ndarray | str:
     """Return X as a matrix whose rows may be mixed, or why they may not."""
     if k.objects == "indices":
-        return None, "there are no objects beyond the matrix"
+        return "there are no objects beyond the matrix"
     if is_table(X) or is_column(X) or is_sparse(X) or k.objects not in ("vectors", "any"):
-        return None, "the objects are not dense vectors; mutate= says how to change one"
+        return "the objects are not dense vectors; mutate= says how to change one"
     try:
         matrix = np.asarray(X)
     except ValueError:
         matrix = np.empty(0, dtype=object)
     if matrix.dtype.kind != "f" or matrix.ndim not in (1, 2):
-        return None, "the objects are not vectors of real numbers; mutate= says how to change one"
+        return "the objects are not vectors of real numbers; mutate= says how to change one"
     if k.objects == "any" and matrix.ndim == 2 and not hasattr(X, "shape"):
-        return None, "the objects are Python lists; mutate= says how to change one"
+        return "the objects are Python lists; mutate= says how to change one"
     matrix = matrix.reshape(len(matrix), -1)
     if k.objects == "any":
         sizes = np.stack([np.linalg.norm(matrix, axis=1), matrix.sum(axis=1)])
         constant = (np.ptp(sizes, axis=1) <= 1e-6 * np.abs(sizes).max(axis=1)).any()
         if (matrix == np.rint(matrix)).all() or (matrix.shape[1] > 1 and constant):
-            why = "the vectors look constrained (whole numbers, one norm or one sum); mutate= says how to change one"
-            return None, why
-    return matrix, ""
+            return "the vectors look constrained (whole numbers, one norm or one sum); mutate= says how to change one"
+    return matrix
 
 
 def _moved_vectors(matrix: np.ndarray, rng: np.random.Generator, wants_rows: bool) -> Move:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,11 +18,7 @@ from similitude.similarity import KERNEL, SYMMETRIC, Hints, Similarity, Wrapped,
 from similitude.support import check_choice, check_number, interruptibly
 from similitude.validity.elimination import Tolerance, asymmetric_pair
 
-NEGLIGIBLE = 1e-10
-"""Eigenvalues below this share of the largest count as zero."""
-
-Change = Callable[[np.ndarray], np.ndarray]
-_CHANGES: dict[str, tuple[Change, str]] = {
+_CHANGES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
     "clip": (lambda w: np.maximum(w, 0.0), "set to zero"),
     "flip": (np.abs, "replaced by their absolute values"),
     "square": (np.square, "squared, and all others with them"),
@@ -33,19 +29,7 @@ class Repaired(Wrapped):
     r"""A kernel made from an indefinite similarity: the dot product of features, which are linear in its values.
 
     With the sample's Gram matrix :math:`S = U \Lambda U'` and :math:`k(x) = (K(x, x_1), …, K(x, x_n))`, the features
-    are :math:`F(x) = k(x) W`. The same linear map applies to the sample and to new objects, and the Gram matrix of the
-    sample becomes :math:`U f(\Lambda) U'`. An object costs n evaluations of the similarity.
-
-    Parameters
-    ----------
-    k : Similarity
-        The similarity that was repaired.
-    sample : sequence of objects
-        The objects :math:`x_i`.
-    W : array of shape (n, r)
-        The linear map.
-    changes : str
-        A description of what the repair changed.
+    are :math:`F(x) = k(x) W`; the Gram matrix of the sample becomes :math:`U f(\Lambda) U'`.
     """
 
     claims = KERNEL
@@ -92,22 +76,14 @@ class Repaired(Wrapped):
 
 
 class RaisedDiagonal(Wrapped):
-    """K(x, z), plus an amount if x and z are equal objects: the repair "shift".
-
-    The Gram matrix of the sample becomes PSD; similarities of different objects stay the same. Nothing is guaranteed
-    for new objects among themselves, so PSD is not claimed.
-    """
+    """K(x, z), plus an amount if x and z are equal objects: the repair "shift", which says nothing of new objects."""
 
     def __init__(self, k: Similarity, amount: float, changes: str) -> None:
         self.k = k
         self.amount = amount
         self.changes = changes
 
-    def check_params(self) -> None:
-        """Validate the part and the amount."""
-        super().check_params()
-        check_number("amount", self.amount)
-
+    _checks: ClassVar = {"amount": check_number}
     reason = "the diagonal was raised enough for the sample, which proves nothing for other objects"
     hints = hints_of_parts()
 
@@ -180,28 +156,20 @@ def repair(similarity: Any, X: Any, *, how: str = "clip") -> Similarity:
             f"symmetric similarity, for instance k.symmetrized()"
         )
     w, U = interruptibly(np.linalg.eigh, (S + S.T) / 2)
-    negative, changes = _negatives(w)
-    changes = f"{how}: {changes}"
+    zero = 1e-10 * np.abs(w).max()  # up to which eigenvalues are negligible
+    negative = w[w < -zero]
+    changes = f"{how}: none of {n} eigenvalues was negative"
+    if len(negative):
+        were = "was" if len(negative) == 1 else "were"
+        of_all = f"smallest {w[0]:.4g}, {100 * np.abs(negative).sum() / np.abs(w).sum():.0f} % of the spectrum"
+        changes = f"{how}: {len(negative)} of {n} eigenvalues {were} negative ({of_all})"
     if how == "shift":
         amount = float(max(-w[0], 0.0))
         return RaisedDiagonal(k, amount, f"{changes}; all eigenvalues raised by {amount:.4g}")
     change, done = _CHANGES[how]
-    if not negative and how != "square":
+    if not len(negative) and how != "square":
         done = "nothing to change"
-    return Repaired(k, copy.copy(X), _linear_map(w, U, change), f"{changes}; {done}")
-
-
-def _negatives(w: np.ndarray) -> tuple[int, str]:
-    negative = w[w < -NEGLIGIBLE * np.abs(w).max()]
-    if not len(negative):
-        return 0, f"none of {len(w)} eigenvalues was negative"
-    were = "was" if len(negative) == 1 else "were"
-    of_all = f"smallest {w[0]:.4g}, {100 * np.abs(negative).sum() / np.abs(w).sum():.0f} % of the spectrum"
-    return len(negative), f"{len(negative)} of {len(w)} eigenvalues {were} negative ({of_all})"
-
-
-def _linear_map(w: np.ndarray, U: np.ndarray, change: Change) -> np.ndarray:
-    """Return W with S W W' S = U f(w) U', from the nonzero eigenvalues."""
     new = change(w)
-    kept = (np.abs(w) > NEGLIGIBLE * np.abs(w).max()) & (new > 0)
-    return U[:, kept] * (np.sqrt(new[kept]) / w[kept])
+    kept = (np.abs(w) > zero) & (new > 0)
+    W = U[:, kept] * (np.sqrt(new[kept]) / w[kept])  # S W W' S = U f(w) U'
+    return Repaired(k, copy.copy(X), W, f"{changes}; {done}")

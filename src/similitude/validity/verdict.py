@@ -45,7 +45,6 @@ from similitude.validity.search import search
 VALID = "VALID"
 INVALID = "INVALID"
 UNKNOWN = "UNKNOWN"
-
 KNOWN = "These objects are a known counterexample, not part of the data."
 
 SAMPLE_SIZES = {"normal": 1000, "high": 4000}
@@ -229,7 +228,7 @@ class _SampledObjects:
 
     def __str__(self) -> str:
         n = len(self.positions)
-        return f"all pairs of {f'{n:,} of ' if n < self.out_of else ''}{self.out_of:,} objects"
+        return f"all pairs of {f'{n:,} of ' * (n < self.out_of)}{self.out_of:,} objects"
 
     def precision(self, K: np.ndarray) -> float:
         """Return eps of the coarsest precision of values and objects."""
@@ -261,13 +260,15 @@ def _examine(
         objects, gram, searched = search(k, sample.objects, mutate, effort, rng)
     except BudgetError:
         return replace(seen, effort=f"{sample}, and a search beyond them until the budget of calls was spent")
+    seen = replace(seen, effort=f"{sample}, {searched}")
+    if gram is None:
+        return seen
     tolerance = Tolerance.of(values, sample.precision(values))
-    few = None if gram is None else smallest_negative_set(gram, tolerance, scan_triples=True)
-    examined = f"{sample}, {searched}"
-    if gram is None or few is None:
-        return replace(seen, effort=examined)
+    few = smallest_negative_set(gram, tolerance, scan_triples=True)
+    if few is None:
+        return seen
     witness = _witness(gram, few, objects, None, tolerance)
-    return replace(seen, verdict=INVALID, witness=witness, effort=examined, remark="The objects were found by search.")
+    return replace(seen, verdict=INVALID, witness=witness, remark="The objects were found by search.")
 
 
 def _gram(k: Similarity, objects: Any, rng: Any = None) -> tuple[Similarity, np.ndarray]:
@@ -316,8 +317,9 @@ def stored_witness(k: Similarity) -> Witness | None:
 
 def _or_stored(k: Similarity, seen: Validity) -> Validity:
     """Return the verdict, or INVALID if it is UNKNOWN and a known counterexample refutes the similarity."""
-    witness = stored_witness(k) if seen.verdict == UNKNOWN else None
-    return replace(seen, verdict=INVALID, witness=witness, remark=KNOWN) if witness else seen
+    if seen.verdict == UNKNOWN and (witness := stored_witness(k)):
+        return replace(seen, verdict=INVALID, witness=witness, remark=KNOWN)
+    return seen
 
 
 def check_gram(
@@ -333,21 +335,22 @@ def _evaluated(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.
     K = values.astype(np.float64)
     tolerance = Tolerance.of(values, sample.precision(values))
     asymmetry, pair = asymmetric_pair(K, tolerance)
+    found = Validity(UNKNOWN, proof, asymmetry=asymmetry, effort=str(sample))
     if pair is not None:
         witness = _witness(K, np.array(pair), sample.objects, sample.positions, None)
-        return Validity(INVALID, proof, witness, asymmetry, None, str(sample))
+        return replace(found, verdict=INVALID, witness=witness)
     K = (K + K.T) / 2
     smallest = float(np.linalg.eigvalsh(K)[0])
-    # the largest number of objects whose triples are all scanned at normal effort
-    found = smallest_negative_set(K, tolerance, scan or len(K) <= 500)
-    if found is not None:
-        witness = _witness(K, found, sample.objects, sample.positions, tolerance)
-        return Validity(INVALID, proof, witness, asymmetry, smallest, str(sample))
+    found = replace(found, min_eigenvalue=smallest)
+    few = smallest_negative_set(K, tolerance, scan or len(K) <= 500)  # triples of more take long
+    if few is not None:
+        witness = _witness(K, few, sample.objects, sample.positions, tolerance)
+        return replace(found, verdict=INVALID, witness=witness)
     rounding = 4 * len(K) * float(np.finfo(np.float64).eps) * float(np.linalg.norm(K))
     if type(k) is Precomputed and len(K) == max(k.M.shape) and asymmetry <= rounding < smallest:
         reason = f"all of its objects were checked: the smallest eigenvalue is {smallest:.4g}, above rounding"
-        return Validity(VALID, Proof(repr(k), True, reason), None, asymmetry, smallest, str(sample))
-    return Validity(UNKNOWN, proof, None, asymmetry, smallest, str(sample))
+        return replace(found, verdict=VALID, proof=Proof(repr(k), True, reason))
+    return found
 
 
 def _witness(
@@ -357,8 +360,8 @@ def _witness(
     gram = K[np.ix_(chosen, chosen)]
     few = tuple(as_objects(take(objects, chosen)))
     indices = () if positions is None else tuple(positions[chosen].tolist())
-    direction = None if tolerance is None else negative_direction(gram, tolerance)
-    if direction is None:
+    direction = tolerance and negative_direction(gram, tolerance)
+    if not direction:
         return Witness(indices, few, (), float(gram[0, 1] - gram[1, 0]), gram)
     a, value = direction
     return Witness(indices, few, tuple(a.tolist()), value, gram)

@@ -7,8 +7,7 @@ mathematics. It is configuration: it pickles, and ``clone`` shares it.
 from typing import TYPE_CHECKING, Any
 
 from similitude.compute.engines.checkpoints import (
-    EncodedBatch,
-    PartialSums,
+    Batched,
     damaged_checkpoint,
     partial_sums,
     remove_checkpoint,

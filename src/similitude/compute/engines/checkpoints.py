@@ -12,9 +12,8 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,6 @@ from similitude.compute.engines.progress import with_progress
 from similitude.support import CheckpointError, CheckpointWarning, PairError, complete_file, remove_abandoned
 
 MAGIC = "similitude checkpoint"
-
-DIGEST_LENGTH = 64
-"""Bytes of a SHA-256 in hexadecimal."""
 
 WRITE_INTERVAL = 5.0
 """Fewest seconds between two writes."""
@@ -45,18 +41,7 @@ MISMATCHES = {
 
 
 class Checkpoint:
-    """Partial sums of a pass in a file, which is replaced atomically and verified by its SHA-256.
-
-    The fingerprints ``version``, ``model`` and ``data`` tell what the sums belong to: a file with others is refused.
-
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "sums")
-    >>> fingerprints = {"version": "1", "model": "a", "data": "b"}
-    >>> Checkpoint(path, fingerprints).write(100, {"total": np.arange(3.0)})
-    >>> rows, sums = Checkpoint(path, fingerprints).read()
-    >>> rows, sums["total"].tolist()
-    (100, [0.0, 1.0, 2.0])
-    """
+    """Partial sums of a pass in a file, verified by its SHA-256, and by fingerprints of what they belong to."""
 
     def __init__(self, path: str | os.PathLike[str], fingerprints: Mapping[str, str]) -> None:
         self.path = Path(path)
@@ -84,27 +69,31 @@ class Checkpoint:
             return None
         except OSError as error:
             raise CheckpointError(f"checkpoint {self.path} cannot be read: {error.strerror}") from None
-        header, body = _parsed(content, self.path)
+        sealed = content[:-64]  # a SHA-256 in hexadecimal follows
+        line, _, body = sealed.partition(b"\n")
+        try:
+            header = json.loads(line)
+        except (ValueError, RecursionError):
+            header = None
+        if not isinstance(header, dict) or header.get("is") != MAGIC:
+            raise CheckpointError(f"{self.path} is not a checkpoint of similitude: name another file")
         fingerprints = header.get("fingerprints")
         rows = header.get("rows")
-        if not isinstance(fingerprints, dict):
+        if hashlib.sha256(sealed).hexdigest().encode() != content[-64:] or not isinstance(fingerprints, dict):
             raise damaged_checkpoint(self.path)
         for name, mismatch in MISMATCHES.items():
             if fingerprints.get(name) != self.fingerprints.get(name):
                 raise CheckpointError(
                     f"checkpoint {self.path} was written {mismatch}. Remove it to start again, or name another file"
                 )
-        arrays = self._arrays(body)
+        try:
+            with np.load(io.BytesIO(body), allow_pickle=False) as stored:
+                arrays = dict(stored)
+        except Exception as error:  # whatever zipfile and NumPy find in content that was sealed by hand
+            raise damaged_checkpoint(self.path) from error
         if type(rows) is not int or rows < 0 or (rows > 0) != bool(arrays):
             raise damaged_checkpoint(self.path)
         return rows, arrays
-
-    def _arrays(self, body: bytes) -> dict[str, np.ndarray]:
-        try:
-            with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
-                return dict(arrays)
-        except Exception as error:  # whatever zipfile and NumPy find in content that was sealed by hand
-            raise damaged_checkpoint(self.path) from error
 
     def write_if_due(self, rows: int, sums: Mapping[str, Any]) -> None:
         """Write if enough time has passed; a full disk gives a warning only, since the sums are still in memory."""
@@ -142,70 +131,34 @@ def remove_checkpoint(path: str | os.PathLike[str] | None) -> None:
         remove_abandoned(Path(os.path.realpath(path)).parent)
 
 
-def _parsed(content: bytes, path: Path) -> tuple[dict[str, Any], bytes]:
-    """Return the header and the body of a file; raise if it is damaged or not a checkpoint."""
-    line, _, body = content[:-DIGEST_LENGTH].partition(b"\n")
-    try:
-        header = json.loads(line)
-    except (ValueError, RecursionError):
-        header = None
-    if not isinstance(header, dict) or header.get("is") != MAGIC:
-        raise CheckpointError(f"{path} is not a checkpoint of similitude: name another file")
-    if hashlib.sha256(content[:-DIGEST_LENGTH]).hexdigest().encode() != content[-DIGEST_LENGTH:]:
-        raise damaged_checkpoint(path)
-    return header, body
-
-
 def damaged_checkpoint(path: str | os.PathLike[str]) -> CheckpointError:
     """Return the error of a file whose content cannot be what was written."""
     return CheckpointError(f"checkpoint {path} is damaged or was changed: remove it to start again")
 
 
-@dataclass(frozen=True)
-class EncodedBatch:
-    """An encoded batch, and its rows in the whole data set."""
-
-    encoding: Encoding
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True)
-class PartialSums:
-    """The sums of a batch, in one or several parts, and its rows in the whole data set."""
-
-    parts: Iterable[Any]
-    start: int
-    stop: int
+Batched = tuple[Any, int, int]
+"""What belongs to a batch, an encoding or the parts of a sum, and the first row and the end of the batch."""
 
 
 def partial_sums(
-    task: Task,
-    fixed: Encoding,
-    strips: Callable[[int], Sequence[Tile]],
-    batches: Iterator[EncodedBatch],
-    engine: Engine,
-) -> Iterator[PartialSums]:
-    """Yield the sums of each batch, which the engine computes strip by strip.
-
-    The task returns the sums of the encoded rows of one strip; `fixed` is its second argument, which is never sliced,
-    and `strips` returns the tiles for a number of rows.
-    """
+    task: Task, fixed: Encoding, strips: Callable[[int], Sequence[Tile]], batches: Iterator[Batched], engine: Engine
+) -> Iterator[Batched]:
+    """Yield the sums of each encoded batch, computed strip by strip; `fixed` is the second argument of the task."""
     engine = engine.without_progress()
 
-    def parts(batch: EncodedBatch) -> Iterator[Any]:
+    def parts(encoding: Encoding, start: int, stop: int) -> Iterator[Any]:
         try:
-            yield from engine.run(task, batch.encoding, fixed, strips(batch.stop - batch.start))
+            yield from engine.run(task, encoding, fixed, strips(stop - start))
         except PairError as error:
-            raise error.moved(batch.start, 0) from error.__cause__
+            raise error.moved(start, 0) from error.__cause__
 
     with closing(batches):  # type: ignore[type-var]
-        for batch in batches:
-            yield PartialSums(parts(batch), batch.start, batch.stop)
+        for encoding, start, stop in batches:
+            yield parts(encoding, start, stop), start, stop
 
 
 def sum_batches(
-    batches: Callable[[int], Iterator[PartialSums]],
+    batches: Callable[[int], Iterator[Batched]],
     n: int,
     engine: Engine,
     read: Callable[[Mapping[str, Any]], Any],
@@ -215,49 +168,41 @@ def sum_batches(
 
     `batches` returns the sums of the batches from a row on, with the same bounds at every call; the first sum is
     modified in place. Sums have ``+=`` and ``to_arrays``; `read` makes one from the arrays of a checkpoint.
-    `fingerprints` returns what identifies the sums (see `Checkpoint`), and is called only if there is a checkpoint.
+    `fingerprints` is called only if there is a checkpoint.
     """
-    checkpoint = None if engine.checkpoint is None else Checkpoint(engine.checkpoint, fingerprints())
-    start, resumed = (0, None) if checkpoint is None else _resumed(checkpoint, n, read)
-    total: Any = resumed
+    checkpoint = None
+    start = 0
+    total: Any = None
+    if engine.checkpoint is not None:
+        checkpoint = Checkpoint(engine.checkpoint, fingerprints())
+        start, arrays = checkpoint.resume()
+        try:
+            total = read(arrays) if arrays else None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise damaged_checkpoint(checkpoint.path) from error
+        if start > n:
+            raise damaged_checkpoint(checkpoint.path)
+    is_resumed = total is not None
     with closing(batches(start)) as summed:  # type: ignore[type-var]
-        for batch in with_progress(summed, engine.progress, n, _n_rows, start, "rows"):
-            for part in batch.parts:
-                if resumed is not None:
-                    _check_continues(engine.checkpoint, start, resumed, batch.start, part)
-                    resumed = None
+        for parts, begin, end in with_progress(summed, engine.progress, n, _n_rows, start, "rows"):
+            for part in parts:
+                # a checkpoint that ends within a batch, or whose sums have other shapes than the next ones
+                if is_resumed and (begin != start or _shapes(part) != _shapes(total)):
+                    raise damaged_checkpoint(engine.checkpoint)
+                is_resumed = False
                 if total is None:
                     total = part
                 else:
                     total += part
             if checkpoint is not None:
-                checkpoint.write_if_due(batch.stop, total.to_arrays())
+                checkpoint.write_if_due(end, total.to_arrays())
     return total
-
-
-def _resumed(checkpoint: Checkpoint, n: int, read: Callable[[Mapping[str, Any]], Any]) -> tuple[int, Any]:
-    """Return the number of rows that are done, at most n, and their sums."""
-    start, arrays = checkpoint.resume()
-    if not arrays:
-        return 0, None
-    try:
-        total = read(arrays)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise damaged_checkpoint(checkpoint.path) from error
-    if start > n:
-        raise damaged_checkpoint(checkpoint.path)
-    return start, total
-
-
-def _check_continues(path: Any, start: int, total: Any, next_start: int, part: Any) -> None:
-    """Refuse a checkpoint that ends within a batch, or whose sums have other shapes than the next ones."""
-    if next_start != start or _shapes(part) != _shapes(total):
-        raise damaged_checkpoint(path)
 
 
 def _shapes(sums: Any) -> dict[str, tuple[int, ...]]:
     return {name: np.shape(array) for name, array in sums.to_arrays().items()}
 
 
-def _n_rows(batch: PartialSums) -> int:
-    return batch.stop - batch.start
+def _n_rows(batch: Batched) -> int:
+    _, start, stop = batch
+    return stop - start

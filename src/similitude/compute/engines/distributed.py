@@ -21,9 +21,6 @@ from similitude.compute.engines.local import LocalEngine
 Handle = Any
 """A reference to a value on a worker, of whatever type the cluster uses."""
 
-FAN_IN = 4
-"""Number of partial sums that are added in one step on a worker."""
-
 
 class DistributedEngine(Engine):
     """An engine with workers on which the partitions of a collection live."""
@@ -63,16 +60,12 @@ class DistributedEngine(Engine):
         """Return the sum of values, as a tree whose shape depends on their number alone."""
         level = list(handles)
         while len(level) > 1:
-            level = self.map(add_up, [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)])
+            level = self.map(add_up, [level[i : i + 4] for i in range(0, len(level), 4)])
         return level[0]
 
 
 def add_up(parts: Sequence[Any]) -> Any:
-    """Return the sum from the first part to the last; None stands for a partition without rows.
-
-    >>> add_up([None, 1.5, 2.0])
-    3.5
-    """
+    """Return the sum from the first part to the last; None stands for a partition without rows."""
     total = None
     for part in parts:
         if part is not None:

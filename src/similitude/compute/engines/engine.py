@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import lru_cache
@@ -28,15 +29,14 @@ class Target(Protocol):
     def view(self, tile: Tile) -> Any:
         """Return the part of the output that the task may write into, or None if it must return its result."""
 
-    def put(self, tile: Tile, result: Any) -> None:
+    def put(self, tile: Tile, result: Any) -> Any:
         """Store a result, which is the view itself if the task wrote into it."""
 
 
 class Task(Protocol):
     """The computation of one tile: picklable, holding no data.
 
-    A task that a GPU can run also has ``on_tensors = True`` and ``joined(parts)``, which joins the results of
-    consecutive rows.
+    A task that a GPU can run has ``on_tensors = True``, and ``joined(parts)`` for the results of consecutive rows.
     """
 
     @property
@@ -126,14 +126,15 @@ def check_checkpoint(path: Any) -> None:
 
 
 def tile_inputs(A: Encoding, B: Encoding, tile: Tile) -> tuple[Encoding, Encoding]:
-    """Return the encoded rows and columns of one tile; the same object twice on the diagonal of a Gram matrix."""
+    """Return the encoded rows and columns of one tile; None for columns that are the rows of a Gram matrix."""
     down, right = tile
-    a = rows(A, down)
-    return a, (a if A is B and down == right else rows(B, right))
+    if A is B and down == right:
+        return rows(A, down), None
+    return rows(A, down), rows(B, right)
 
 
 def compute_tile(task: Task, A: Encoding, B: Encoding, tile: Tile, target: Target | None = None) -> Any:
-    """Run the task on one tile; errors name their pair by its position in the whole matrix."""
+    """Run the task on one tile; an error names its pair by the position in the whole matrix."""
     down, right = tile
     a = rows(A, down)
     b = a if A is B and down == right else rows(B, right)
@@ -142,59 +143,44 @@ def compute_tile(task: Task, A: Encoding, B: Encoding, tile: Tile, target: Targe
         result = task(a, b) if out is None else task(a, b, out)
     except PairError as error:
         raise error.moved(down.start, right.start) from error.__cause__
-    if target is None:
-        return result
-    target.put(tile, result)
-    return None
+    return result if target is None else target.put(tile, result)
 
 
-def compute_piece(task: Callable[..., Any], a: Encoding, b: Encoding, tile: Tile) -> Any:
-    """Run the task where only the rows and columns of one tile are; errors are those of `compute_tile`."""
+def compute_piece(task: Callable[..., Any], inputs: tuple[Encoding, Encoding | None], tile: Tile) -> Any:
+    """Run the task where only the inputs of one tile are, see `tile_inputs`; errors are those of `compute_tile`."""
+    a, b = inputs
     try:
-        return task(a, b)
+        return task(a, a if b is None else b)
     except PairError as error:
         raise error.moved(tile[0].start, tile[1].start) from error.__cause__
 
 
-def deliver(result: Any, tile: Tile, target: Target | None) -> Any:
-    """Return a result, or store it in the target and return None."""
-    if target is None:
-        return result
-    target.put(tile, result)
-    return None
-
-
-_UNITS = {
-    "": 1,
-    **{letter: 1000**i for i, letter in enumerate("KMGT", 1)},
-    **{f"{letter}I": 1024**i for i, letter in enumerate("KMGT", 1)},
-}
+def delivered(results: Iterable[Any], tiles: Sequence[Tile], target: Target | None) -> Iterator[Any]:
+    """Yield the results of tiles; with a target store each there, and yield None."""
+    for tile, result in zip(tiles, results, strict=True):
+        if target is None:
+            yield result
+        else:
+            yield target.put(tile, result)
 
 
 @lru_cache(maxsize=64)
 def parse_bytes(size: float | str) -> int:
-    """Return a memory size in bytes.
-
-    >>> parse_bytes("2GiB"), parse_bytes("1.5 MB"), parse_bytes(4096)
-    (2147483648, 1500000, 4096)
-    """
+    """Return a memory size in bytes."""
     if isinstance(size, float):
         size = int(size)
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", str(size).upper())
-    number = float(match[1]) * _UNITS.get(match[2], 0) if match and match[1].count(".") <= 1 else 0
+    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*([KMGT]?)(I?)B?\s*", str(size).upper())
+    number = 0.0
+    if match and (match[2] or not match[3]):
+        number = float(match[1]) * {"": 1000, "I": 1024}[match[3]] ** " KMGT".index(match[2] or " ")
     if number < 1:
         raise ValueError(f"a memory size is a number of bytes or a text such as '2GiB', got {brief(size)}")
     return int(number)
 
 
 def format_bytes(size: float) -> str:
-    """Return a memory size as a person reads it.
-
-    >>> format_bytes(3 * 2**30), format_bytes(512)
-    ('3.0 GiB', '512 bytes')
-    """
-    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
-        if size < 1024 or unit == "TiB":
-            break
-        size /= 1024
-    return f"{size:.0f} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+    """Return a memory size as a person reads it."""
+    if size < 1024:
+        return f"{size:.0f} bytes"
+    power = min(4, int(math.log2(size)) // 10)
+    return f"{size / 1024**power:.1f} {'KMGT'[power - 1]}iB"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -24,7 +25,7 @@ from similitude.compute.engines.engine import (
     check_checkpoint,
     compute_piece,
     compute_tile,
-    deliver,
+    delivered,
     tile_inputs,
 )
 from similitude.compute.engines.progress import ProgressFunction, check_progress, with_progress
@@ -69,61 +70,54 @@ class LocalEngine(Engine):
 
     def __post_init__(self) -> None:
         for name in ("threads", "processes"):
-            value = getattr(self, name)
-            if value is not None:
-                check_integer(name, value, otherwise="None")
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), otherwise="None")
         check_checkpoint(self.checkpoint)
         check_progress(self.progress)
         _ = self.budget
 
     def workers(self, task: Task) -> int:
         """Return the number of tiles of this task that are computed at once."""
-        return (self.threads or available_cores()) if task.threadsafe else (self.processes or 1)
+        if task.threadsafe:
+            return self.threads or available_cores()
+        return self.processes or 1
 
     def run(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
     ) -> Iterator[Any]:
         """Yield one result per tile, in order (see `Engine.run`)."""
         n = self.workers(task)
-        if n == 1 or len(tiles) == 1:
-            results = self._serial(task, A, B, tiles, target)
-        elif task.threadsafe:
-            results = _in_threads(task, A, B, tiles, target, n)
+        if n > 1 and len(tiles) > 1 and not task.threadsafe:
+            results = delivered(_in_processes(task, A, B, tiles, n), tiles, target)
         else:
-            results = _in_processes(task, A, B, tiles, target, n)
+            results = self._in_threads(task, A, B, tiles, target, min(n, len(tiles)))
         return with_progress(results, self.progress, len(tiles)) if self.progress else results
 
-    def _serial(
-        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
+    def _in_threads(
+        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None, threads: int
     ) -> Iterator[Any]:
-        with one_blas_thread if self.threads == 1 else nullcontext():
-            for tile in tiles:
-                yield compute_tile(task, A, B, tile, target)
+        """Yield the results of this thread, or of several."""
+        if threads <= 1:
+            with one_blas_thread if self.threads == 1 else nullcontext():
+                for tile in tiles:
+                    yield compute_tile(task, A, B, tile, target)
+            return
+        pool: Any = ThreadPoolExecutor(threads, thread_name_prefix="similitude")
+        with one_blas_thread:
+            start = functools.partial(pool.submit, compute_tile, task, A, B, target=target)
+            yield from _in_order(start, tiles, 2 * threads, close=lambda busy: pool.shutdown(wait=not busy))
 
 
-def _in_threads(
-    task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None, threads: int
-) -> Iterator[Any]:
-    def start(tile: Tile) -> Future[Any]:
-        return pool.submit(compute_tile, task, A, B, tile, target)
-
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="similitude")
-    with one_blas_thread:
-        yield from _in_order(start, tiles, 2 * threads, close=lambda busy: pool.shutdown(wait=not busy))
-
-
-def _in_processes(
-    task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None, processes: int
-) -> Iterator[Any]:
+def _in_processes(task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], processes: int) -> Iterator[Any]:
     from multiprocessing import resource_tracker
 
     import cloudpickle
     import loky
 
     def start(tile: Tile) -> Future[Any]:
-        a, b = tile_inputs(A, B, tile)
+        inputs = tile_inputs(A, B, tile)
         with _interrupts_deferred():
-            future: Future[Any] = pool.submit(_compute_in_worker, pickled, a, None if b is a else b, tile)
+            future: Future[Any] = pool.submit(_compute_in_worker, pickled, inputs, tile)
         return future
 
     def close(busy: bool) -> None:
@@ -139,8 +133,7 @@ def _in_processes(
             max_workers=processes, timeout=10, initializer=_begin_worker, initargs=(os.getpid(),), env=one_thread
         )
     try:
-        for tile, result in zip(tiles, _in_order(start, tiles, 2 * processes, close), strict=True):
-            yield deliver(result, tile, target)
+        yield from _in_order(start, tiles, 2 * processes, close)
     except KeyboardInterrupt:
         close(busy=True)  # a tile may have been submitted whose future nobody holds
         raise
@@ -175,10 +168,8 @@ def available_cores() -> int:
 class _BlasLimit(ContextDecorator):
     """A limit on the threads of BLAS, held by contexts and decorated functions in any thread.
 
-    NumPy and SciPy often come with a BLAS each, whose threads wait busily for the next call. If both use all cores in
-    turn, each is slowed down by the threads of the other: small factorizations by SciPy take ten times as long. So one
-    limit is for SciPy's alone, if it has one of its own, and a large factorization lifts it. The last holder of any
-    limit restores what was before.
+    NumPy and SciPy often come with a BLAS each, whose busy threads slow down small factorizations by the other ten
+    times. So one limit is for SciPy's alone, and a large factorization lifts it. The last holder restores all.
     """
 
     _lock = threading.Lock()
@@ -200,9 +191,9 @@ class _BlasLimit(ContextDecorator):
             few_for_scipy = holders["scipy"] > 0 and not holders["lifted"]
             for library, is_scipys in self._libraries:
                 threads = library.num_threads
-                before = self._before.setdefault(library, threads)
-                few = holders["all"] or (few_for_scipy and is_scipys)
-                wanted = 1 if few else before
+                wanted = self._before.setdefault(library, threads)
+                if holders["all"] or (few_for_scipy and is_scipys):
+                    wanted = 1
                 if threads != wanted:
                     library.set_num_threads(wanted)
 
@@ -211,18 +202,12 @@ class _BlasLimit(ContextDecorator):
 
 
 one_blas_thread = _BlasLimit("all")
-"""The context in which BLAS uses one thread."""
-
 one_scipy_thread = _BlasLimit("scipy")
-"""The context in which SciPy's own BLAS uses one thread, but for large factorizations."""
-
-
 _all_threads = _BlasLimit("lifted")
 
 
 def factorizing(n: int) -> AbstractContextManager[Any]:
-    """Return a context for factorizations of n rows by SciPy: of many, with all threads."""
-    # number of rows from which several threads pay
+    """Return a context for factorizations of n rows by SciPy: with all threads for many, where several pay."""
     return _all_threads if n >= 1500 else nullcontext()
 
 
@@ -277,18 +262,12 @@ def _begin_worker(parent: int) -> None:
 
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
-        # seconds after which a worker process looks again whether its parent is still there
         time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@functools.lru_cache(maxsize=4)
-def _unpickled(pickled: bytes) -> Task:
-    import pickle
-
-    task: Task = pickle.loads(pickled)
-    return task
+_unpickled = functools.lru_cache(maxsize=4)(pickle.loads)
 
 
-def _compute_in_worker(pickled: bytes, a: Encoding, b: Encoding | None, tile: Tile) -> Any:
-    return compute_piece(_unpickled(pickled), a, a if b is None else b, tile)
+def _compute_in_worker(pickled: bytes, inputs: tuple[Encoding, Encoding], tile: Tile) -> Any:
+    return compute_piece(_unpickled(pickled), inputs, tile)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from importlib import import_module
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 from similitude.support import brief, card, escaped, progress_bar
 
@@ -39,11 +38,7 @@ def with_progress(
     done: int = 0,
     unit: str = "tiles",
 ) -> Iterator[T]:
-    """Return an iterator over the items that shows the progress, where there is somebody to show it to.
-
-    An item counts as done, with its ``size(item)``, when the next one is requested; `total` is the size of all, if
-    known, and `done` what was done before. The speed is shown if the `unit` is rows.
-    """
+    """Return an iterator that shows the progress: an item counts, with its size, when the next one is requested."""
     display = display_for(progress)
     return items if display is None else _shown(items, display, total, size, done, unit)
 
@@ -61,9 +56,8 @@ def _shown(
             display.update(done, total, partial(_message, done, total, unit, rate))
     finally:
         display.end()
-        close = getattr(items, "close", None)
-        if close is not None:  # also after an error in a user's function: no further tile is started
-            close()
+        if isinstance(items, Generator):  # also after an error in a user's function: no further tile is started
+            items.close()
 
 
 def _message(done: int, total: int | None, unit: str, rate: float) -> str:
@@ -73,10 +67,12 @@ def _message(done: int, total: int | None, unit: str, rate: float) -> str:
     return f"{done / total:4.0%} of {total:,} {unit}{speed}, {(total - done) / max(rate, 1e-9):.0f} s left"
 
 
-class Display(ABC):
+class Display:
     """Where progress is shown: by the thread that began, and not more often than every `REFRESH` seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, show: Callable[[int, int | None, str], Any], end: Callable[[], Any] = lambda: None) -> None:
+        self._show = show
+        self.end = end  # removes what is shown
         self._last = time.monotonic()
         self._thread = threading.get_ident()
 
@@ -85,83 +81,40 @@ class Display(ABC):
         now = time.monotonic()
         if threading.get_ident() == self._thread and (now - self._last > REFRESH or done == total):
             self._last = now
-            self.show(done, total, text())
-
-    @abstractmethod
-    def show(self, done: int, total: int | None, text: str) -> None:
-        """Show how much is done."""
-
-    def end(self) -> None:
-        """Remove what is shown."""
-        return
+            self._show(done, total, text())
 
 
-class _FunctionCalls(Display):
-    """Calls of a user's function."""
-
-    def __init__(self, function: ProgressFunction) -> None:
-        super().__init__()
-        self._function = function
-
-    def show(self, done: int, total: int | None, text: str) -> None:
-        self._function(done, total, text.strip())
-
-
-class _TerminalLine(Display):
-    """A line on a terminal."""
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
-
-    def show(self, done: int, total: int | None, text: str) -> None:
-        self._write(f"\rsimilitude: {text} \033[K")
-
-    def end(self) -> None:
-        self._write("\r\033[K")
-
-    def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
-
-
-class _NotebookBar(Display):
+class _NotebookBar:
     """A bar in the output of a notebook's cell, which changes in place and is gone at the end."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._began = self._last
+        self._began = time.monotonic()
         self._handle: Any = None
 
     def show(self, done: int, total: int | None, text: str) -> None:
         if time.monotonic() - self._began < UNSEEN:
             return
-        bar = progress_bar(done, total)
-        self._put({"text/plain": f"similitude: {text}", "text/html": card(escaped(text.strip()), bar)})
-
-    def end(self) -> None:
-        if self._handle is not None:
-            self._put({"text/plain": "", "text/html": ""})
-
-    def _put(self, bundle: dict[str, str]) -> None:
+        html = card(escaped(text.strip()), progress_bar(done, total))
+        bundle = {"text/plain": f"similitude: {text}", "text/html": html}
         if self._handle is None:
             self._handle = import_module("IPython.display").display(bundle, raw=True, display_id=True)
         else:
             self._handle.update(bundle, raw=True)
 
+    def end(self) -> None:
+        if self._handle is not None:
+            self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
+
 
 def display_for(progress: bool | ProgressFunction) -> Display | None:
     """Return where progress is shown: by a function, on a terminal, in a notebook; None if nowhere."""
     if callable(progress):
-        return _FunctionCalls(progress)
-    if not progress:
-        return None
-    if sys.stderr.isatty():
-        return _TerminalLine(sys.stderr)
-    return _NotebookBar() if in_notebook() else None
-
-
-def in_notebook() -> bool:
-    """Tell whether the output of this process goes to the cells of a notebook."""
+        return Display(lambda done, total, text: progress(done, total, text.strip()))
+    if progress and sys.stderr.isatty():
+        write = partial(print, end="", flush=True, file=sys.stderr)
+        return Display(lambda done, total, text: write(f"\rsimilitude: {text} \033[K"), partial(write, "\r\033[K"))
     shell = sys.modules.get("IPython")
-    return shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None
+    if progress and shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None:
+        bar = _NotebookBar()
+        return Display(bar.show, bar.end)
+    return None

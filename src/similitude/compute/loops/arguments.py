@@ -65,19 +65,11 @@ LabeledGraphs = tuple[Array, Array, Array, Array, Array, Array]
 """The arrays of a Structure, a label for each node and each neighbor (uint64), and the largest eigenvalue of the
 adjacency matrix of each graph (float64)."""
 
+Patterns = tuple[Array, Array, Array]
+"""Windows as positions, starts and spans: pattern q takes positions[starts[q]:starts[q + 1]] of spans[q] letters."""
+
 Keyed = tuple[Array, Array, Array]
 """Histograms as starts (int64), keys (uint64) and counts (float64): histogram g has keys[starts[g]:starts[g + 1]]."""
-
-
-class Patterns(NamedTuple):
-    """The positions of a window whose letters make a feature, for each of several patterns.
-
-    Pattern q takes ``positions[starts[q]:starts[q + 1]]`` of windows of ``spans[q]`` letters.
-    """
-
-    positions: Array
-    starts: Array
-    spans: Array
 
 
 class BagArrays(NamedTuple):

@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.automatic.kinds import (
-    LOOKED_AT,
-    WHAT_IS_HELD,
-    as_text,
-    composed_columns,
-    kind_of_objects,
-)
+from similitude.kernels.automatic.kinds import LOOKED_AT, WHAT_IS_HELD, as_text, composed_columns, kind_of_objects
 from similitude.kernels.graphs import (
     ShortestPath,
     WeisfeilerLehman,
@@ -44,26 +38,27 @@ def kind_in_words(kind: str, members: Sequence[Similarity]) -> str:
     """Return the kind of objects, for graphs with what members of their family compare beside labels."""
     if kind not in ("graphs", "records"):
         return kind
-    compared = [_of_attributes(k) for k in members]
-    found = " and ".join([what for what in ("nodes", "edges") if what in compared])
-    return f"{kind} with attributes of {found}" if found else kind
+    found = set().union(*map(_attributed, members))
+    if not found:
+        return kind
+    return f"{kind} with attributes of {' and '.join(sorted(found, reverse=True))}"
 
 
-def _of_attributes(k: Similarity) -> str | None:
-    """Return "nodes" or "edges" if a similarity, or one that it is made of, compares their attributes."""
+def _attributed(k: Similarity) -> set[str]:
+    """Return which of "nodes" and "edges" have attributes that a similarity, or a part of it, compares."""
     if isinstance(k, WeisfeilerLehmanEdges):
-        return "edges"
+        return {"edges"}
     if isinstance(k, WeisfeilerLehman) and k.attributes is not None:
-        return "nodes"
-    return next((what for part in k.parts() if (what := _of_attributes(part)) is not None), None)
+        return {"nodes"}
+    return set().union(*map(_attributed, k.parts()))
 
 
 def pair_cost(k: Similarity) -> float:
     """Return how much the square of the size of objects costs for one pair, relative to time warping; 0 if little."""
+    if isinstance(k, (WeisfeilerLehman, WeisfeilerLehmanEdges)) and _attributed(k):
+        return 10.0
     if isinstance(k, GlobalAlignment):
         return 6.0
-    if isinstance(k, (WeisfeilerLehman, WeisfeilerLehmanEdges)) and _of_attributes(k) is not None:
-        return 10.0
     if isinstance(k, DTW):
         return 1.0
     return max(map(pair_cost, k.parts()), default=0.0)
@@ -75,9 +70,11 @@ def pilot_rows(members: Sequence[Similarity], X: Any) -> int:
     n = len(X)
     if not cost:
         return n
-    graphs = members[0].objects == "graphs"
-    size = sum(one.nodes for one in parse_graphs(X)) / n if graphs else sum(map(len, as_objects(X))) / n
-    return min(n, int(np.sqrt(PAIR_BUDGET * n / (max(size, 1.0) * cost))))
+    if members[0].objects == "graphs":
+        total = sum(one.nodes for one in parse_graphs(X))
+    else:
+        total = sum(map(len, as_objects(X)))
+    return min(n, int(np.sqrt(PAIR_BUDGET * n / (max(total / n, 1.0) * cost))))
 
 
 def default_similarity(X: Any, kind: str | None = None) -> Similarity:
@@ -107,11 +104,11 @@ def _of_series(X: Any) -> tuple[Similarity, ...]:
     """Return convolutions and time warping; for short series also global alignments, which take six times as long."""
     some = _first(X)
     convolutions = Convolutions()
-    warping = (DTW(), Derivative(DTW()))
-    if sum(map(len, some)) > 200 * len(some):  # global alignments would take long
-        return convolutions, *warping
     alignments = GlobalAlignment()
-    return convolutions, alignments, 0.5 * alignments + 0.5 * convolutions.normalized(), *warping
+    both: Any = alignments, 0.5 * alignments + 0.5 * convolutions.normalized()
+    if sum(map(len, some)) > 200 * len(some):
+        both = ()
+    return convolutions, *both, DTW(), Derivative(DTW())
 
 
 def _of_graphs(X: Any) -> tuple[Similarity, ...]:
@@ -120,14 +117,11 @@ def _of_graphs(X: Any) -> tuple[Similarity, ...]:
     paths = ShortestPath().normalized()
     members = [deep, deeper, 0.5 * deep + 0.5 * paths, paths, WeisfeilerLehman(3).normalized()]
     parts = parse_graphs(_first(X))
-    nodes = [one.attributes is not None for one in parts if one.nodes]
-    edges = [one.edge_attributes is not None for one in parts if len(one.ends)]
-    if nodes and all(nodes):
-        vectors = WeisfeilerLehman(1, attributes=Gaussian()).normalized()
-        members += [vectors, 0.5 * deep + 0.5 * vectors]
-    if edges and all(edges):
-        vectors = WeisfeilerLehmanEdges(0, attributes=Gaussian()).normalized()
-        members += [vectors, 0.5 * deep + 0.5 * vectors]
+    of_vectors = WeisfeilerLehman(1, attributes=Gaussian()), WeisfeilerLehmanEdges(0, attributes=Gaussian())
+    for of, vectors in zip(("node", "edge"), of_vectors, strict=True):
+        having = [given is not None for size, _, given in (one.elements(of) for one in parts) if size]
+        if having and all(having):
+            members += [vectors.normalized(), 0.5 * deep + 0.5 * vectors.normalized()]
     return tuple(members)
 
 

@@ -12,40 +12,26 @@ import numpy as np
 
 from similitude.compute import as_objects, check_columns, is_sparse, is_table
 from similitude.kernels.graphs import is_graph
-from similitude.kernels.tables.cells import column, is_categorical, kind_of_values, known_of, missing_cells
+from similitude.kernels.tables.cells import Cells, column
 from similitude.support import brief
 
 LOOKED_AT = 1000
 """Most objects that are looked at to tell their kind."""
 
-HEXADECIMAL = re.compile(r"[0-9a-fA-F-]+")
-"""Strings that name a row, such as digests."""
-
-SIMPLE = {
-    "number": "numbers",
-    "time": "times",
-    "text": "categories",
-    "bytes": "categories",
-    "bool": "categories",
-    "categories": "categories",
-}
+SIMPLE = {"number": "numbers", "time": "times", "text": "categories", "bytes": "categories"}
 """The kinds of columns of single values, by what is stored; columns of strings may be texts, too."""
 
 COMPOSED = frozenset({"texts", "sets", "vectors", "series", "graphs"})
 """Kinds of columns that make a table one of records."""
-
-COMPARED = (*COMPOSED, "numbers", "times", "categories")
-"""Kinds of columns that there is a similarity for."""
 
 
 def composed_columns(X: Any) -> dict[Any, tuple[str, list[Any], bool]]:
     """Return the kind of each column with values, the known ones, and whether others are missing."""
     found = {}
     for name in _names(X):
-        values, missing = _cells(X, name)
-        if not missing.all():
-            kind = _one_kind(name, _kinds(values, missing))
-            found[name] = kind, known_of(values, missing), bool(missing.any())
+        cells = column(X, name, optional=True)
+        if not cells.missing.all():
+            found[name] = _one_kind(name, _kinds(cells)), cells.known(), bool(cells.missing.any())
     if not found:
         raise ValueError("no column has values: there is nothing to compare rows by")
     return found
@@ -56,55 +42,39 @@ def _names(X: Any) -> list[Any]:
     return check_columns(X) if is_table(X) else list(dict.fromkeys(chain.from_iterable(X)))
 
 
-def _cells(X: Any, name: Any) -> tuple[Any, np.ndarray]:
-    """Return a column, and what is missing in it."""
-    values = column(X, name, optional=True)
-    return values, missing_cells(values)
-
-
-def _kinds(values: Any, missing: np.ndarray) -> dict[str, tuple[int, Any]]:
+def _kinds(cells: Cells) -> dict[str, tuple[int, Any]]:
     """Return the kinds of the known values of a column, each with the first such value and its position."""
-    stored = "categories" if is_categorical(values) else kind_of_values(values, missing)
-    known = known_of(values, missing)
-    places = np.flatnonzero(~missing).tolist()
-    if stored == "missing":
+    known = cells.known()
+    places = np.flatnonzero(~cells.missing).tolist()
+    if not known:
         return {}
-    if stored not in SIMPLE:
-        return _kinds_of_objects(known, places)
-    kind = SIMPLE[stored]
-    if stored == "number" and all(isinstance(one, (bool, np.bool_)) for one in known[:LOOKED_AT]):
+    if not cells.is_categorical and cells.kind not in SIMPLE:
+        first: dict[str, tuple[int, Any]] = {}
+        for place, one in zip(places, known, strict=True):
+            first.setdefault(_kind_of_cell(one), (place, one))
+        if len(first) > 1:
+            first.pop("empty", None)
+        named = {"lists of numbers": "series", "empty": "sets"}
+        if "lists of numbers" in first and len({len(one) for one in known}) == 1:
+            named["lists of numbers"] = "vectors"
+        return {named.get(kind, kind): where for kind, where in first.items()}
+    kind = SIMPLE.get(cells.kind, "categories")
+    if cells.is_categorical or all(isinstance(one, (bool, np.bool_)) for one in known[:LOOKED_AT]):
         kind = "categories"
-    if stored in ("text", "bytes") and are_texts(known[:LOOKED_AT]):
+    elif cells.kind in ("text", "bytes") and are_texts(known[:LOOKED_AT]):
         kind = "texts"
     return {kind: (places[0], known[0])}
 
 
-def _kinds_of_objects(known: list[Any], places: list[int]) -> dict[str, tuple[int, Any]]:
-    """Return the kinds of objects, each with the first one and its position."""
-    first: dict[str, tuple[int, Any]] = {}
-    for place, one in zip(places, known, strict=True):
-        first.setdefault(_kind_of_cell(one), (place, one))
-    if len(first) > 1:
-        first.pop("empty", None)
-    same_length = "lists of numbers" in first and len({len(one) for one in known}) == 1
-    named = {"lists of numbers": "vectors" if same_length else "series", "empty": "sets"}
-    return {named.get(kind, kind): where for kind, where in first.items()}
-
-
 def _one_kind(name: Any, kinds: dict[str, tuple[int, Any]]) -> str:
     """Return the kind of a column; refuse several kinds, and kinds without a similarity."""
-    (kind, (place, value)), *others = kinds.items()
-    if others:
-        other, (at, its) = others[0]
-        raise TypeError(
-            f"column {name!r} holds {kind} in row {place}, {brief(value)}, and {other} in row {at}, {brief(its)}: all "
-            f"values of a column must be of one kind, or missing"
-        )
-    if kind not in COMPARED:
-        raise TypeError(
-            f"column {name!r} holds {kind} in row {place}, {brief(value)}: leave it out, or say how it is compared "
-            f"with Columns"
-        )
+    held = [f"{kind} in row {place}, {brief(value)}" for kind, (place, value) in kinds.items()]
+    if len(held) > 1:
+        several = f"{held[0]}, and {held[1]}"
+        raise TypeError(f"column {name!r} holds {several}: all values of a column must be of one kind, or missing")
+    (kind,) = kinds
+    if kind not in (*COMPOSED, *SIMPLE.values()):
+        raise TypeError(f"column {name!r} holds {held[0]}: leave it out, or say how it is compared with Columns")
     return kind
 
 
@@ -114,20 +84,20 @@ def _kind_of_cell(one: Any) -> str:
         return "sets"
     if is_graph(one):
         return "graphs"
-    if isinstance(one, (list, tuple, np.ndarray)):
-        return _kind_of_items(one)
-    return "categories" if isinstance(one, (str, bytes, Real, np.bool_)) else type(one).__name__
-
-
-def _kind_of_items(items: Sequence[Any] | np.ndarray) -> str:
-    if len(items) == 0:
+    if isinstance(one, (str, bytes, Real, np.bool_)):
+        return "categories"
+    if not isinstance(one, (list, tuple, np.ndarray)):
+        return type(one).__name__
+    if len(one) == 0:
         return "empty"
-    first = items[0]
+    first = one[0]
     if isinstance(first, (str, bytes)):
         return "sets"
-    if isinstance(first, (list, tuple, np.ndarray)) and all(isinstance(one, Real) for one in first):
+    if isinstance(first, (Real, np.bool_)):
+        return "lists of numbers"
+    if isinstance(first, (list, tuple, np.ndarray)) and all(isinstance(value, Real) for value in first):
         return "series"
-    return "lists of numbers" if isinstance(first, (Real, np.bool_)) else type(items).__name__
+    return type(one).__name__
 
 
 def as_text(one: Any) -> str:
@@ -144,7 +114,8 @@ def are_texts(some: Iterable[Any]) -> bool:
     if sum(len(one.split()) >= 3 for one in texts) > half:
         return True
     is_long = sum(map(len, texts)) > 20 * len(texts)
-    return is_long and sum(HEXADECIMAL.fullmatch(one) is None for one in texts) > half
+    # not the names of rows, such as digests
+    return is_long and sum(re.fullmatch("[0-9a-fA-F-]+", one) is None for one in texts) > half
 
 
 WHAT_IS_HELD = {
@@ -157,54 +128,42 @@ WHAT_IS_HELD = {
 def kind_of_objects(X: Any) -> str:
     """Return the kind of objects, which decides what ``similarity="auto"`` compares them by.
 
-    Arrays and sparse matrices of two dimensions, data frames of numbers and lists of lists of equal length are vectors;
-    arrays of three dimensions and sequences of unequal length, or of arrays of two dimensions, are series. Other data
-    frames and lists of dicts are tables, or records if a column holds texts, sets, vectors, series or graphs. Texts are
-    strings of three words or more than 20 letters, most of which differ. Lists of arrays of one
-    dimension and equal length are series if neighboring values are alike.
+    Data frames are records if a column holds texts, sets, vectors, series or graphs, else tables if any holds
+    categories or misses values. Lists of arrays of equal length are series if neighboring values are alike.
     """
     if is_table(X):
         if not all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns):
             return _kind_of_rows(X)
         missing = X.isna() if hasattr(X, "isna") else X.select([X[name].is_null() for name in X.columns])
-        return "table" if missing.to_numpy().any() else "vectors"
+        return ("vectors", "table")[int(missing.to_numpy().any())]
     if hasattr(X, "shape") or hasattr(X, "__array__"):
-        kind = _kind_of_array(X)
-        if kind is not None:
-            return kind
-    if is_graph(X):
-        return "vectors"  # one graph alone: the error of vectors says what is expected
+        dimensions = len(getattr(X, "shape", (0, 0)))
+        if dimensions == 3:
+            return "series"
+        letter = getattr(getattr(X, "dtype", None), "kind", "f")
+        if dimensions != 1 or letter not in "OUST":  # the letters of any objects
+            return "vectors"
     some = [one for one in islice(as_objects(X), LOOKED_AT) if one is not None]
-    return _kind_of_list(some) if some else "vectors"
-
-
-def _kind_of_rows(X: Any) -> str:
-    """Return "records" if the first rows have texts, sets, vectors, series or graphs in some column."""
-    some = X.head(LOOKED_AT) if is_table(X) else [row for row in X[:LOOKED_AT] if isinstance(row, Mapping)]
-    composed = any(not COMPOSED.isdisjoint(_kinds(*_cells(some, name))) for name in _names(some))
-    return "records" if composed else "table"
-
-
-def _kind_of_array(X: Any) -> str | None:
-    """Return the kind of the objects in an array; None if it is an array of any objects."""
-    shape = getattr(X, "shape", (0, 0))
-    letter = getattr(getattr(X, "dtype", None), "kind", "f")
-    if len(shape) == 1 and letter in "OUST":
-        return None
-    return "series" if len(shape) == 3 else "vectors"
-
-
-def _kind_of_list(some: list[Any]) -> str:
-    first = some[0]
-    if isinstance(first, (str, bytes)):
+    if is_graph(X) or not some:
+        return "vectors"  # of one graph alone the error of vectors says what is expected
+    if isinstance(some[0], (str, bytes)):
         return "strings"
-    if isinstance(first, (set, frozenset)):
+    if isinstance(some[0], (set, frozenset)):
         return "sets"
-    if isinstance(first, Mapping):
+    if isinstance(some[0], Mapping):
         return _kind_of_rows(some)
     if all(map(is_graph, some)):
         return "graphs"
     return "series" if _are_series(some) else "vectors"
+
+
+def _kind_of_rows(X: Any) -> str:
+    """Return "records" if the first rows have texts, sets, vectors, series or graphs in some column."""
+    some = X[:LOOKED_AT]
+    if not is_table(X):
+        some = [row for row in some if isinstance(row, Mapping)]
+    composed = any(not COMPOSED.isdisjoint(_kinds(column(some, name, optional=True))) for name in _names(some))
+    return "records" if composed else "table"
 
 
 def _are_series(some: Sequence[Any]) -> bool:
@@ -222,8 +181,8 @@ def _are_series(some: Sequence[Any]) -> bool:
 
 def _autocorrelation(values: np.ndarray) -> float:
     apart = values - values.mean(axis=1, keepdims=True)
-    squares = float((apart**2).sum())
-    return float((apart[:, 1:] * apart[:, :-1]).sum()) / squares if squares > 0 else 0.0
+    squares = float((apart**2).sum()) or 1.0
+    return float((apart[:, 1:] * apart[:, :-1]).sum()) / squares
 
 
 def neighbors_are_alike(X: np.ndarray) -> bool:

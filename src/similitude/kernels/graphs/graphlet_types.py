@@ -16,15 +16,10 @@ class GraphletTypes(NamedTuple):
     """
 
     codes: np.ndarray
-    """The code of each type."""
-    edges: np.ndarray
-    """The number of edges of each type."""
-    connected: np.ndarray
-    """Whether each type is connected."""
-    of_code: np.ndarray
-    """The type of each code."""
-    contains: np.ndarray
-    """The number of spanning subgraphs of type b in type a."""
+    edges: np.ndarray  # how many each type has
+    connected: np.ndarray  # whether each type is
+    of_code: np.ndarray  # the type of each code
+    contains: np.ndarray  # the number of spanning subgraphs of type b in type a
 
 
 @cache
@@ -45,12 +40,8 @@ def graphlet_types(p: int) -> GraphletTypes:
     edges = edges[by_edges]
     of_code = np.argsort(codes)[np.searchsorted(np.sort(codes), smallest)].astype(np.int32)
     inside = [np.bincount(of_code[every & a == every], minlength=len(codes)) for a in codes]
-    connected = np.array([_is_connected(p, [pairs[b] for b in np.flatnonzero(bits[code])]) for code in codes])
-    return GraphletTypes(codes, edges, connected, of_code, np.array(inside, np.int64))
-
-
-def _is_connected(p: int, edges: list[tuple[int, int]]) -> bool:
-    group = list(range(p))
-    for i, j in edges:
-        group = [group[i] if one == group[j] else one for one in group]
-    return len(set(group)) == 1
+    near = np.zeros((len(codes), p, p), np.int64)
+    for number, (i, j) in enumerate(pairs):
+        near[:, i, j] = near[:, j, i] = bits[codes, number]
+    connected = np.all(np.linalg.matrix_power(near + np.eye(p, dtype=int), p) > 0, axis=(1, 2))
+    return GraphletTypes(codes, edges, np.asarray(connected), of_code, np.array(inside, np.int64))

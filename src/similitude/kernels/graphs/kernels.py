@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,20 +13,12 @@ from similitude.compute import Encoding, Hints, loops, mixed_entries
 from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, roots_of_weights
 from similitude.kernels.graphs.encoding import EncodedGraphs, as_graphs
 from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
-from similitude.kernels.graphs.node_pairs import (
-    NodeVectors,
-    check_base,
-    claims_with_attributes,
-    hints_with_attributes,
-    neighborhood_vectors,
-    path_positions,
-    sums_over_nodes,
-)
+from similitude.kernels.graphs.node_pairs import NodeVectors, neighborhood_vectors, path_positions, sums_over_nodes
 from similitude.kernels.graphs.subtrees import subtree_names
-from similitude.kernels.ragged import Histograms, starts_of
+from similitude.kernels.ragged import Histograms, Ragged, starts_of
 from similitude.kernels.vectors import Gaussian
-from similitude.kernels.vectors.pairwise import ExplicitFeatures, into, repeated
-from similitude.similarity import BOUNDED, KERNEL, Similarity, stated
+from similitude.kernels.vectors.pairwise import ExplicitFeatures, into, repeated, takes_vectors
+from similitude.similarity import BOUNDED, KERNEL, PSD, SYMMETRIC, Similarity, stated
 from similitude.support import (
     brief,
     check_choice,
@@ -37,8 +29,8 @@ from similitude.support import (
     is_integer,
 )
 
-MOST_ITERATIONS = 100
-"""The largest number of refinements; labels stop changing the partition of the nodes long before."""
+REFINED = {"iterations": partial(check_integer, low=0, high=100)}
+"""How the number of refinements is validated; labels stop changing the partition of the nodes long before 100."""
 
 
 class GraphHistograms(Histograms):
@@ -61,10 +53,6 @@ class HistogramSimilarity(Similarity):
 
     objects = "graphs"
 
-    @abstractmethod
-    def encode(self, objects: Any) -> Encoding:
-        """Return the histogram of each graph."""
-
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of the histograms, float64."""
         check_comparable(A.kinds, B.kinds)
@@ -86,57 +74,65 @@ class AttributeSimilarity(HistogramSimilarity):
     """A graph kernel of histograms, which with a base kernel of attributes is a sum over pairs of nodes instead."""
 
     attributes: Similarity | None = None
-    _quiet = ("attributes",)
+    _compared = "nodes"
+    _histograms: Callable[[Any], GraphHistograms]  # of graphs without attributes
+    _quiet: ClassVar[tuple[str, ...]] = ("attributes",)
+    claims = stated("attributes", KERNEL, lambda k, _: k.attributes.claims & {SYMMETRIC, PSD})
+    hints = stated(
+        "attributes", Hints(finite=True), lambda k, _: Hints(heavy=True, threadsafe=k.attributes.hints.threadsafe)
+    )
 
     @abstractmethod
-    def node_vectors(self, graphs: EncodedGraphs) -> np.ndarray:
-        """Return the vector of each node, which the base kernel takes."""
-
-    def node_counts(self, graphs: EncodedGraphs) -> Any:
-        """Return a sparse row for each node, whose dot products multiply the base kernel, or None."""
+    def node_vectors(self, objects: Any) -> NodeVectors:
+        """Return the vector of each node, which the base kernel takes, and what multiplies the base kernel."""
 
     def check_params(self) -> None:
         """Validate the base kernel, if there is one."""
-        if self.attributes is not None:
-            check_base(self.attributes)
+        given = self.attributes
+        if given is not None or self._compared == "edges":
+            if not takes_vectors(given):
+                what = "attributes must be a kernel of vectors, such as Gaussian(), or None"
+                raise TypeError(f"{what}, got {brief(given)}")
+            with error_prefix("attributes"):
+                given.check_params()  # type: ignore[union-attr]
+        super().check_params()
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
-        """Resolve the base kernel on the vectors of all nodes; a node has the weight of its graph."""
+        """Resolve the base kernel on the vectors of all nodes or edges, which have the weights of their graphs."""
         if self.attributes is None or not self.attributes.unresolved():
             return self
-        graphs = _attributed(X)
-        vectors = self.node_vectors(graphs)
-        if not len(vectors):
-            raise ValueError("the graphs have no nodes: nothing tells how large distances between attributes are")
-        weight = repeated(sample_weight, np.diff(graphs.node_starts))
-        return self.with_params(attributes=self.attributes.resolve(vectors, random_state, weight))
+        found = self.node_vectors(X)
+        if not len(found.vectors):
+            what = f"the graphs have no {self._compared}"
+            raise ValueError(f"{what}: nothing tells how large distances between attributes are")
+        weight = repeated(sample_weight, found.lengths)
+        return self.with_params(attributes=self.attributes.resolve(found.vectors, random_state, weight))
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the histogram of each graph, or its nodes or edges with encoded vectors."""
+        if self.attributes is None:
+            return self._histograms(objects)
+        found = self.node_vectors(objects)
+        if len(found.vectors):
+            with error_prefix("attributes"):
+                found.vectors = self.attributes.encode(found.vectors)
+        return found
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of the histograms, or the sums over pairs of nodes, float64."""
         if self.attributes is None:
             return super().block(A, B, out)
         check_comparable(A.kinds, B.kinds)
-        return into(out, sums_over_nodes(self.attributes, A, B))
+        return into(out, sums_over_nodes(self.attributes, A, B, self._compared))
 
     def diagonal(self, A: Encoding) -> Any:
         """Return the squared norms of the histograms, or the sums over pairs of nodes of the same graph."""
         return A.squared_norms() if self.attributes is None else Similarity.diagonal(self, A)
 
-    def encode_nodes(self, objects: Any) -> NodeVectors:
-        """Return the vectors of the nodes of each graph, encoded for the base kernel."""
-        graphs = _attributed(objects)
-        base: Any = self.attributes
-        return NodeVectors.of(base, graphs, self.node_vectors(graphs), self.node_counts(graphs))
-
-
-def _attributed(objects: Any) -> EncodedGraphs:
-    return as_graphs(objects, edges=False, attributes=True)
-
 
 def label_histograms(graphs: EncodedGraphs, iterations: int) -> GraphHistograms:
     """Return how many nodes of each graph have each label, before and after each refinement."""
-    found = loops.weisfeiler_lehman(graphs.structure, graphs.labels, graphs.edge_labels, iterations)
-    return GraphHistograms(*found, graphs.kinds)
+    return GraphHistograms(*loops.weisfeiler_lehman(*graphs.labeled_structure, iterations), graphs.kinds)
 
 
 class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
@@ -200,8 +196,9 @@ class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
            [5.121, 5.59 ]])
     """
 
-    claims = claims_with_attributes(KERNEL)
-    hints = hints_with_attributes(Hints(finite=True))
+    claims = AttributeSimilarity.claims
+    hints = AttributeSimilarity.hints
+    _checks: ClassVar = REFINED
     reason = stated(
         "attributes",
         proof_with_weights(
@@ -228,36 +225,32 @@ class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
 
     def check_params(self) -> None:
         """Validate the number of iterations, and the weights or the base kernel."""
-        check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
         super().check_params()
         if self.attributes is not None and self.weights is not None:
             raise ValueError("weights are those of refined labels, which are not counted with attributes")
 
-    def node_vectors(self, graphs: EncodedGraphs) -> np.ndarray:
+    def node_vectors(self, objects: Any) -> NodeVectors:
         """Return the attributes of each node and those of its neighborhood after each round."""
-        return neighborhood_vectors(graphs, int(self.iterations))
+        graphs = as_graphs(objects, edges=False, attributes=True)
+        widths = graphs.attributes.shape[1] * (graphs.lengths > 0)
+        vectors = neighborhood_vectors(graphs, int(self.iterations))
+        return NodeVectors(graphs.starts, graphs.labels, vectors, None, graphs.kinds, widths)
 
     def check_key(self, key: Any) -> None:
         """Refuse a key that is no number of a label."""
         if not is_integer(key) or not 0 <= key < 2**64:
             raise TypeError(f"weights name labels by 64-bit numbers, as `subtrees` gives them, got {brief(key)}")
 
-    def encode(self, objects: Any) -> Encoding:
-        """Return the histogram of labels of each graph, over all iterations, or the vectors of its nodes."""
-        if self.attributes is not None:
-            return self.encode_nodes(objects)
-        found = self._histograms(objects)
+    def _histograms(self, objects: Any) -> GraphHistograms:
+        found = label_histograms(as_graphs(objects), int(self.iterations))
         if self.weights is None:
             return found
         given: Any = self.weights
         return found.scaled(roots_of_weights(self, found.keys, lambda: np.fromiter(given, np.uint64, len(given))))
 
-    def _histograms(self, objects: Any) -> GraphHistograms:
-        return label_histograms(as_graphs(objects), int(self.iterations))
-
     def feature_table(self, objects: Any) -> FeatureTable:
         """Return the numbers of nodes with each refined label, and the numbers of these labels."""
-        found, keys = self._histograms(objects).table()
+        found, keys = label_histograms(as_graphs(objects), int(self.iterations)).table()
         return FeatureTable(found, keys.tolist())
 
     def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
@@ -321,8 +314,8 @@ class ShortestPath(AttributeSimilarity):
            [33.095, 51.271]])
     """
 
-    claims = claims_with_attributes(KERNEL)
-    hints = hints_with_attributes(Hints(finite=True))
+    claims = AttributeSimilarity.claims
+    hints = AttributeSimilarity.hints
     reason = stated(
         "attributes",
         "the dot product of the counts of (label, label, distance) over pairs of nodes, which are explicit features of "
@@ -337,18 +330,14 @@ class ShortestPath(AttributeSimilarity):
     def __init__(self, attributes: Similarity | None = None) -> None:
         self.attributes = attributes
 
-    def node_vectors(self, graphs: EncodedGraphs) -> np.ndarray:
-        """Return the attributes of each node."""
-        return graphs.attributes
+    def node_vectors(self, objects: Any) -> NodeVectors:
+        """Return the attributes of each node, and how often it is at each position of shortest paths of each length."""
+        graphs = as_graphs(objects, edges=False, attributes=True)
+        widths = graphs.attributes.shape[1] * (graphs.lengths > 0)
+        counts = path_positions(graphs)
+        return NodeVectors(graphs.starts, graphs.labels, graphs.attributes, counts, graphs.kinds, widths)
 
-    def node_counts(self, graphs: EncodedGraphs) -> Any:
-        """Return how often each node is at each position of shortest paths of each length."""
-        return path_positions(graphs)
-
-    def encode(self, objects: Any) -> Encoding:
-        """Return the histogram of triples of each graph, or the attributes and positions of its nodes."""
-        if self.attributes is not None:
-            return self.encode_nodes(objects)
+    def _histograms(self, objects: Any) -> GraphHistograms:
         graphs = as_graphs(objects, edges=False)
         return GraphHistograms(*loops.shortest_paths(graphs.structure, graphs.labels), graphs.kinds)
 
@@ -413,7 +402,7 @@ class Graphlet(ExplicitFeatures):
     @property
     def width(self) -> int:
         """The number of types that are counted."""
-        return int(self.types.connected.sum()) if self.connected else len(self.types.codes)
+        return int((self.types.connected | (not self.connected)).sum())
 
     def features(self, X: Any, like: Any = None) -> np.ndarray:
         """Return a row of numbers for each graph, with a column for each type, whatever is in `like`."""
@@ -467,6 +456,7 @@ class WeisfeilerLehmanAssignment(HistogramSimilarity):
 
     claims = KERNEL
     hints = Hints(finite=True)
+    _checks: ClassVar = REFINED
     reason = (
         "min(m, n) is the number of ranks r = 1, 2, … with r <= m and r <= n, so the intersection of histograms of "
         "refined labels is the dot product of one feature per label and rank, multiplied by the root of a weight >= 0 "
@@ -479,7 +469,7 @@ class WeisfeilerLehmanAssignment(HistogramSimilarity):
 
     def check_params(self) -> None:
         """Validate the number of iterations and the weights."""
-        check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
+        super().check_params()
         given = self.depth_weights
         if given is None:
             return
@@ -497,34 +487,28 @@ class WeisfeilerLehmanAssignment(HistogramSimilarity):
         """Return a histogram of each graph with one entry for each label and rank, the root of its weight."""
         graphs = as_graphs(objects)
         found = label_histograms(graphs, int(self.iterations))
-        if self.depth_weights is None:
-            return _ranked(found, np.ones(len(found.keys)))
-        levels = loops.refined_labels(graphs.structure, graphs.labels, graphs.edge_labels, int(self.iterations))
-        known, first = np.unique(np.concatenate(levels), return_index=True)
-        depths = first // max(1, len(levels[0]))
-        return _ranked(
-            found, np.sqrt(np.asarray(self.depth_weights, float))[depths[np.searchsorted(known, found.keys)]]
-        )
-
-
-def _ranked(found: GraphHistograms, values: np.ndarray) -> GraphHistograms:
-    """Return histograms with an entry, the value of its key, for each rank 1, …, count of every key."""
-    counts = found.counts.astype(np.int64)
-    ends = starts_of(counts)
-    ranks = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
-    # keys are digests: with what a rank adds, modulo 2^64, sums are as different as they are
-    keys = np.repeat(found.keys, counts) + ranks.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    starts = ends[found.starts]
-    order = np.lexsort([keys, np.repeat(np.arange(len(found)), np.diff(starts))])
-    kept = np.repeat(values, counts)[order]
-    return GraphHistograms(starts, keys[order], np.ones(len(keys)), found.kinds).scaled(kept)
+        values = np.ones(len(found.keys))
+        if self.depth_weights is not None:
+            levels = loops.refined_labels(*graphs.labeled_structure, int(self.iterations))
+            known, first = np.unique(np.concatenate(levels), return_index=True)
+            depths = first // max(1, len(levels[0]))
+            values = np.sqrt(np.asarray(self.depth_weights, float))[depths[np.searchsorted(known, found.keys)]]
+        counts = found.counts.astype(np.int64)
+        ranks = Ragged(starts_of(counts))  # of each key: 1, …, count
+        # keys are digests: with what a rank adds, modulo 2^64, sums are as different as they are
+        added = ranks.places.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        keys = np.repeat(found.keys, counts) + added
+        ranked = GraphHistograms(ranks.starts[found.starts], keys, np.ones(len(keys)), found.kinds)
+        order = np.lexsort([keys, ranked.owners])
+        ranked.keys = keys[order]
+        return ranked.scaled(np.repeat(values, counts)[order])
 
 
 GAUSSIAN = Gaussian()
 """The base kernel, if no other is given."""
 
 
-class WeisfeilerLehmanEdges(Similarity):
+class WeisfeilerLehmanEdges(AttributeSimilarity):
     r"""The edge kernel of Weisfeiler and Lehman: edges with attributes between nodes with the same refined labels.
 
     .. math:: K(G, H) = \sum_{t=0}^{h} \sum_{e \in G,\, e' \in H} [\ell_t(e) = \ell_t(e')]\, k(x_e, x_{e'}),
@@ -557,9 +541,11 @@ class WeisfeilerLehmanEdges(Similarity):
            [3.406, 5.541]])
     """
 
-    objects = "graphs"
-    claims = claims_with_attributes(KERNEL)
-    hints = hints_with_attributes(Hints(heavy=True))
+    _compared = "edges"
+    _quiet = ()
+    _checks: ClassVar = REFINED
+    claims = AttributeSimilarity.claims
+    hints = AttributeSimilarity.hints
     reason = (
         "the sum over all pairs of edges of a kernel of their attributes, times 1 or 0 for equal or different labels: "
         "the dot product of the sums of the features of both graphs' edges (Shervashidze et al. 2011, section 3.3)"
@@ -569,53 +555,17 @@ class WeisfeilerLehmanEdges(Similarity):
         self.iterations = iterations
         self.attributes = attributes
 
-    def check_params(self) -> None:
-        """Validate the number of iterations and the base kernel."""
-        check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
-        check_base(self.attributes)
-
-    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
-        """Resolve the base kernel on the attributes of all edges; an edge has the weight of its graph."""
-        if not self.attributes.unresolved():
-            return self
-        owner, edges, graphs = _edges(X)
-        if not len(edges):
-            raise ValueError("the graphs have no edges: nothing tells how large distances between attributes are")
-        weight = None if sample_weight is None else np.asarray(sample_weight)[owner]
-        vectors = graphs.edge_attributes[edges]
-        return self.with_params(attributes=self.attributes.resolve(vectors, random_state, weight))
-
-    def encode(self, objects: Any) -> Encoding:
-        """Return the attributes of the edges of each graph, encoded for the base kernel, with their labels."""
-        owner, edges, graphs = _edges(objects)
-        vectors = graphs.edge_attributes[edges]
-        counts = np.bincount(owner, minlength=len(graphs))
-        with error_prefix("attributes"):
-            encoded = self.attributes.encode(vectors) if len(vectors) else vectors
-        labels = _labels(graphs, edges, int(self.iterations))
-        widths = np.where(counts > 0, vectors.shape[1], 0)
-        return NodeVectors(np.append(0, np.cumsum(counts)), labels, encoded, None, graphs.kinds, widths)
-
-    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return the sums over pairs of edges, float64."""
-        check_comparable(A.kinds, B.kinds)
-        return into(out, sums_over_nodes(self.attributes, A, B, "edges"))
-
-
-def _edges(objects: Any) -> tuple[np.ndarray, np.ndarray, EncodedGraphs]:
-    """Return the graph and the position among all neighbors of each edge, and the graphs."""
-    graphs = as_graphs(objects, edge_attributes=True)
-    numbers = np.arange(len(graphs.labels)) - np.repeat(graphs.node_starts[:-1], np.diff(graphs.node_starts))
-    edges = np.flatnonzero(np.repeat(numbers, np.diff(graphs.starts)) < graphs.neighbors)
-    starts = graphs.starts[graphs.node_starts]
-    return np.searchsorted(starts, edges, side="right") - 1, edges, graphs
-
-
-def _labels(graphs: EncodedGraphs, edges: np.ndarray, iterations: int) -> np.ndarray:
-    """Return a key for each edge and number of refinements: of its label and those of both nodes."""
-    levels = loops.refined_labels(graphs.structure, graphs.labels, graphs.edge_labels, iterations)
-    source = np.repeat(np.arange(len(graphs.labels)), np.diff(graphs.starts))[edges]
-    first = np.repeat(graphs.node_starts[:-1], np.diff(graphs.starts[graphs.node_starts]))[edges]
-    target = first + graphs.neighbors[edges]
-    ends = [np.sort(labels[np.stack([source, target], axis=1)], axis=1) for labels in levels]
-    return np.stack([mixed_entries(np.column_stack([both, graphs.edge_labels[edges]])) for both in ends], axis=1)
+    def node_vectors(self, objects: Any) -> NodeVectors:
+        """Return the attributes of the edges of each graph, with a key for each number of refinements of the labels."""
+        graphs = as_graphs(objects, edge_attributes=True)
+        near = graphs.neighbors
+        target = graphs.first_nodes[near.owners] + near.nodes
+        once = near.owners < target  # each edge stands with both of its nodes
+        near = near.only(once)
+        pairs = np.stack([near.owners, target[once]], axis=1)
+        levels = loops.refined_labels(*graphs.labeled_structure, int(self.iterations))
+        ends = [np.sort(labels[pairs], axis=1) for labels in levels]
+        keys = np.stack([mixed_entries(np.column_stack([both, near.labels])) for both in ends], axis=1)
+        starts = near.starts[graphs.starts]
+        widths = near.attributes.shape[1] * (np.diff(starts) > 0)
+        return NodeVectors(starts, keys, near.attributes, None, graphs.kinds, widths)

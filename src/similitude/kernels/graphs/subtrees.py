@@ -31,14 +31,13 @@ def _names_in(graph: Any, iterations: int) -> list[tuple[int, str]]:
     labels = [one for some in (parsed.labels, parsed.edge_labels) if some is not None for one in listed(some)]
     texts = dict(zip(item_keys(labels).tolist(), map(str, labels), strict=True))
     written = [texts.get(label, "*") for label in encoded.labels.tolist()]
-    starts = encoded.starts.tolist()
-    neighbors = encoded.neighbors.tolist()
+    starts = encoded.neighbors.starts.tolist()
+    neighbors = encoded.neighbors.nodes.tolist()
     of_edges = {NO_LABEL: "", **{label: f"{text}:" if text[-1:].isalnum() else text for label, text in texts.items()}}
-    edges = [of_edges[label] for label in encoded.edge_labels.tolist()]  # before a node: =O, 2:O
+    edges = [of_edges[label] for label in encoded.neighbors.labels.tolist()]  # before a node: =O, 2:O
     found = []
     level = written
-    refined = loops.refined_labels(encoded.structure, encoded.labels, encoded.edge_labels, iterations)
-    for t, keys in enumerate(refined):
+    for t, keys in enumerate(loops.refined_labels(*encoded.labeled_structure, iterations)):
         if t:
             around = [sorted(edges[e] + level[neighbors[e]] for e in range(a, b)) for a, b in pairwise(starts)]
             level = [f"{own}({','.join(one)})" for own, one in zip(written, around, strict=True)]

@@ -16,11 +16,7 @@ from similitude.support import check_nonnegative
 
 
 class WalkedGraphs(Ragged):
-    """Graphs with the eigenvalues of their adjacency matrices.
-
-    Graph g has the eigenvalues ``values[starts[g]:starts[g + 1]]``; the weight of one is the squared sum of the entries
-    of its eigenvector. Its largest eigenvalue is ``radii[g]``.
-    """
+    """Graphs with the eigenvalues of their adjacency matrices, and squared sums of the eigenvectors as weights."""
 
     of_entries = ("values", "weights")
     of_rows = ("graphs", "radii")
@@ -30,14 +26,10 @@ class WalkedGraphs(Ragged):
     radii: np.ndarray
 
     @property
-    def labeled(self) -> bool:
-        """Whether nodes or edges have labels."""
-        return bool((self.graphs.kinds & 0b101).any())
-
-    @property
     def arrays(self) -> Any:
         """The arrays as the loop of labeled graphs takes them."""
-        return *self.graphs.structure, self.graphs.labels, self.graphs.edge_labels, self.radii
+        structure, *labels = self.graphs.labeled_structure
+        return *structure, *labels, self.radii
 
 
 class RandomWalk(Similarity):
@@ -120,7 +112,7 @@ class RandomWalk(Similarity):
         """Return the sums over common walks, float64."""
         check_comparable(A.graphs.kinds, B.graphs.kinds)
         values = np.zeros((len(A), len(B)))
-        if A.labeled or B.labeled:
+        if (A.graphs.kinds & 0b101).any() or (B.graphs.kinds & 0b101).any():  # nodes or edges have labels
             loops.labeled_walks(values, A.arrays, B.arrays, float(self.decay))
             return values
         for g, row in enumerate(values):
@@ -136,15 +128,13 @@ def _walked(graphs: EncodedGraphs) -> WalkedGraphs:
     weights = [np.zeros(0)]
     radii = np.zeros(len(graphs))
     lengths = np.zeros(len(graphs), np.int64)
-    for g, (first, last) in enumerate(zip(graphs.node_starts, graphs.node_starts[1:], strict=False)):
-        if first == last:
-            continue
-        A = np.zeros((last - first, last - first))
-        rows = np.repeat(np.arange(last - first), np.diff(graphs.starts[first : last + 1]))
-        A[rows, graphs.neighbors[graphs.starts[first] : graphs.starts[last]]] = 1.0
+    for g in np.flatnonzero(graphs.lengths):
+        near = graphs[g : g + 1].neighbors
+        A = np.zeros((len(near), len(near)))
+        A[near.owners, near.nodes] = 1.0
         found, vectors = np.linalg.eigh(A)
         squares = vectors.sum(axis=0) ** 2
-        kept = squares > 1e-15 * (last - first)
+        kept = squares > 1e-15 * len(near)
         values.append(found[kept])
         weights.append(squares[kept])
         radii[g] = max(float(found[-1]), 0.0)

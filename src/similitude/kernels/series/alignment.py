@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
-from similitude.kernels.series.elastic import ElasticSimilarity, SeriesSimilarity
+from similitude.kernels.series.elastic import ElasticSimilarity, SeriesSimilarity, warped_series
 from similitude.kernels.series.encoding import Series, as_series, in_common_precision
-from similitude.kernels.vectors.pairwise import check_scale, median_distance, repeated
+from similitude.kernels.vectors.pairwise import check_scale, euclidean, median_distance, repeated
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Bounds, Similarity
 
 
@@ -68,8 +68,7 @@ class DTW(ElasticSimilarity):
             return []
         fraction = self.window is not None and not isinstance(self.window, Integral)
         zeros = [0.0] * min(math.ceil(1 / self.window), 10_000) if fraction else []  # type: ignore
-        unit = 1.0 if isinstance(self.sigma, str) else math.sqrt(self.sigma)
-        return [[zeros + [unit * step for step in steps] for steps in ((0, 1, 2, 2), (0, 1, 1, 2), (0, 2, 2, 2))]]
+        return [warped_series(1.0 if isinstance(self.sigma, str) else math.sqrt(self.sigma), zeros)]
 
     def bounds(self, A: Encoding) -> Bounds | None:
         """Return bounds by the ends of series and by envelopes."""
@@ -119,15 +118,14 @@ class GlobalAlignment(SeriesSimilarity):
         if not self.unresolved():
             return self
         A = as_series(X)
-        weight = repeated(sample_weight, A.lengths)
-        distance = median_distance(A.values, random_state=random_state, sample_weight=weight)
+        distance = median_distance(A.values, euclidean, random_state, repeated(sample_weight, A.lengths))
         return self.with_params(sigma=distance * math.sqrt(float(np.median(A.lengths))))
 
     def encode(self, objects: Any) -> Encoding:
         """Return the values of all series in one array, their starts, and half the logarithm of k(x, x)."""
         A = as_series(objects)
-        values = _summable(A)
-        return Series(A.starts, A.values, 0.5 * loops.self_alignment(values, A.starts, self._scale()))
+        logs = loops.self_alignment(_summable(A), A.starts, 0.5 / float(self.sigma) ** 2)
+        return Series(A.starts, A.values, 0.5 * logs)
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the kernel of all pairs."""
@@ -135,9 +133,9 @@ class GlobalAlignment(SeriesSimilarity):
         A, B = in_common_precision(A, B)
         both = np.result_type(_summable(A).dtype, _summable(B).dtype)
         logs = np.empty((len(A), len(B)))
-        first = A.values.astype(both, copy=False)
-        second = B.values.astype(both, copy=False)
-        loops.global_alignment(logs, first, A.starts, second, B.starts, self._scale(), half=same)
+        first, second = (one.values.astype(both, copy=False) for one in (A, B))
+        scale = 0.5 / float(self.sigma) ** 2
+        loops.global_alignment(logs, first, A.starts, second, B.starts, scale, half=same)
         logs -= A.norms[:, None] + B.norms  # the same bits if both sides are swapped
         np.minimum(logs, 0.0, out=logs)  # positive only by rounding (Cauchy-Schwarz)
         return np.exp(logs, out=logs).astype(A.dtype, copy=False)
@@ -146,76 +144,60 @@ class GlobalAlignment(SeriesSimilarity):
         """Return ones."""
         return np.ones(len(A), A.dtype)
 
-    def _scale(self) -> float:
-        return 0.5 / float(self.sigma) ** 2
-
 
 def _summable(A: Series) -> np.ndarray:
-    """Return the values in a precision whose range suffices for the sums over all paths."""
-    # the range of float32 is too small for the sums over the paths of longer series
+    """Return the values in a precision whose range suffices: not float32 for the paths of longer series."""
     return A.values if A.lengths.max(initial=0) <= 512 else A.values.astype(np.float64, copy=False)
 
 
-Sketch = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""The values of series of one length as rows, the least and largest values around each, and both ends."""
-
-
 class WarpingBounds(Bounds):
-    r"""Upper bounds on :math:`\exp(-\mathrm{dtw}(x, z) / \sigma)`.
+    r"""Upper bounds on :math:`\exp(-\mathrm{dtw}(x, z) / \sigma)`: by both ends, and by envelopes.
 
-    Every path pairs the first values and the last values of both series (Kim, Park and Chu, 2001), and every value of
-    one with a value of the other that is no farther away than the window (Keogh and Ratanamahatana, 2005). The second
-    bound, which contains the first, is for series of one length, and is taken both ways.
+    Every path pairs the ends of both series (Kim, Park and Chu, 2001), and every value of one with a value of the other
+    that is no farther away than the window (Keogh and Ratanamahatana, 2005), which is taken both ways.
     """
 
     def __init__(self, sigma: float, window: float | None) -> None:
         self.sigma = sigma
         self.window = window
 
-    def sketch(self, A: Encoding) -> Sketch:
+    def sketch(self, A: Encoding) -> tuple[np.ndarray, ...]:
         """Return series as rows with their envelopes, empty rows if lengths differ, and the ends of each."""
-        first = A.values[A.starts[:-1]]
-        last = A.values[A.starts[1:] - 1]
-        lengths = A.lengths
-        if len(np.unique(lengths)) != 1:
-            none = np.empty((len(A), 0), A.dtype)
-            return none, none, none, np.concatenate([first, last], axis=1)
-        time = int(lengths[0])
-        values = A.values.reshape(len(A), time, A.channels)
-        radius: Any = time  # the largest number of steps between paired times
-        if self.window is not None:
-            radius = min(self.window, time) if isinstance(self.window, Integral) else self.window * time
-        reach = 2 * int(radius) + 1
         from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
+        ends = np.concatenate([A.values[A.starts[:-1]], A.values[A.starts[1:] - 1]], axis=1)
+        if len(np.unique(A.lengths)) != 1:
+            none = np.empty((len(A), 0), A.dtype)
+            return none, none, none, ends
+        time = int(A.lengths[0])
+        values = A.values.reshape(len(A), time, A.channels)
+        steps: Any = time  # between paired times at most
+        if self.window is not None:
+            steps = min(self.window, time) if isinstance(self.window, Integral) else self.window * time
+        reach = 2 * int(steps) + 1
         low = minimum_filter1d(values, reach, axis=1)
         high = maximum_filter1d(values, reach, axis=1)
         for at in (0, -1):
             low[:, at] = high[:, at] = values[:, at]
         flat, low, high = (np.ascontiguousarray(one.reshape(len(A), -1)) for one in (values, low, high))
-        return flat, low, high, np.concatenate([first, last], axis=1)
+        return flat, low, high, ends
 
     def upper(self, A: Any, B: Any) -> np.ndarray:
         """Return the similarities at distances that are smaller, with room for rounding."""
-        slack = 1 - 4 * max(A[0].shape[1], 8) * float(np.finfo(A[0].dtype).eps)
-        return np.exp(-self._least(A, B) * (slack / self.sigma))
-
-    def _least(self, A: Sketch, B: Sketch) -> np.ndarray:
-        both = np.result_type(A[0], B[0])
         width = A[0].shape[1]
-        if width == B[0].shape[1] and width > 0:
+        if 0 < width == B[0].shape[1]:
+            both = np.result_type(A[0], B[0])
             one, other = (tuple(part.astype(both, copy=False) for part in sketch) for sketch in (A, B))
             there = np.empty((len(one[0]), len(other[0])), both)
             back = np.empty((len(other[0]), len(one[0])), both)
             loops.outside_ranges(there, one[0], other[1], other[2])
             loops.outside_ranges(back, other[0], one[1], one[2])
-            return np.maximum(there, back.T)
-        channels = A[3].shape[1] // 2
-        first, last = (
-            ((A[3][:, None, part] - B[3][None, :, part]) ** 2).sum(axis=2)
-            for part in (slice(None, channels), slice(channels, None))
-        )
-        return np.asarray(np.maximum(first, last))
+            least = np.maximum(there, back.T)
+        else:
+            squares = (A[3][:, None] - B[3]) ** 2
+            least = np.maximum(*(part.sum(axis=2) for part in np.split(squares, 2, axis=2)))
+        slack = 1 - 4 * max(width, 8) * float(np.finfo(A[0].dtype).eps)
+        return np.asarray(np.exp(-least * (slack / self.sigma)))
 
     def values(
         self, k: Similarity, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, floors: np.ndarray
@@ -229,7 +211,6 @@ class WarpingBounds(Bounds):
         pairs = np.ascontiguousarray(i), np.ascontiguousarray(j), limits.astype(first.dtype)
         loops.dtw_pairs(distances, first.values, first.starts, second.values, second.starts, *pairs, self.window)
         given_up = np.isinf(distances)
-        out = distances[None, :]
-        factor = min(1.0 / self.sigma, float(np.finfo(out.dtype).max))
-        loops.apply(out, "gaussian", -factor)
-        return np.where(given_up, -np.inf, out[0])
+        factor = min(1.0 / self.sigma, float(np.finfo(distances.dtype).max))
+        loops.apply(distances[None, :], "gaussian", -factor)
+        return np.where(given_up, -np.inf, distances)

@@ -16,8 +16,8 @@ from similitude.support import brief, check_integer, generator
 N_KERNELS = 84
 """Number of ways to place three taps of weight 2 among nine."""
 
-KERNEL_NUMBER, DILATION, PADDED, BIAS, MEAN, DEVIATION, FIRST_CHANNEL = range(7)
-"""The columns of a table of filters; the channels are the last ones."""
+BIAS, MEAN, DEVIATION, FIRST_CHANNEL = range(3, 7)
+"""The columns of a table of filters after kernel, dilation and whether it is padded; the channels are the last ones."""
 
 
 class Convolutions(ExplicitFeatures):
@@ -78,8 +78,17 @@ class Convolutions(ExplicitFeatures):
     def check_params(self) -> None:
         """Validate the number of features, and the filters if there are any."""
         check_integer("n_features", self.n_features, N_KERNELS, 10**6)
-        if self.filters is not None:
-            _check_filters(self.filters)
+        filters = self.filters
+        if filters is None:
+            return
+        is_matrix = isinstance(filters, np.ndarray) and filters.ndim == 2 and len(filters)
+        if not is_matrix or filters.shape[1] <= FIRST_CHANNEL:
+            what = "filters are an array that k.resolve(X) finds, with a row per feature"
+            raise ValueError(f"{what}, not {brief(filters)}")
+        shapes = filters[:, :BIAS]
+        inside = (shapes >= (0, 1, 0)) & (shapes <= (N_KERNELS - 1, np.inf, 1)) & (shapes == np.floor(shapes))
+        if not (np.isfinite(filters).all() and inside.all() and (filters[:, DEVIATION] > 0).all()):
+            raise ValueError("filters need kernels from 0 to 83, dilations >= 1, padding 0 or 1, and deviations > 0")
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Convolutions:
         """Choose dilations, channels and biases for the series X, and standardize the features on them."""
@@ -111,20 +120,14 @@ class Convolutions(ExplicitFeatures):
         return features
 
 
-def _check_filters(filters: Any) -> None:
-    is_matrix = isinstance(filters, np.ndarray) and filters.ndim == 2 and len(filters)
-    if not is_matrix or filters.shape[1] <= FIRST_CHANNEL:
-        raise ValueError(f"filters are an array that k.resolve(X) finds, with a row per feature, not {brief(filters)}")
-    kernel, dilation, padded = filters[:, :BIAS].T
-    whole = (filters[:, :BIAS] == np.floor(filters[:, :BIAS])).all() and np.isfinite(filters).all()
-    known = ((kernel >= 0) & (kernel < N_KERNELS) & (dilation >= 1) & (padded >= 0) & (padded <= 1)).all()
-    if not (whole and known and (filters[:, DEVIATION] > 0).all()):
-        raise ValueError("filters need kernels from 0 to 83, dilations >= 1, padding 0 or 1, and deviations > 0")
-
-
 def _random_filters(A: Series, weight: np.ndarray, width: int, rng: np.random.Generator) -> np.ndarray:
     """Return filters without means and deviations; their biases are quantiles of convolutions of random series."""
-    dilations, numbers = _dilations(float(np.median(A.lengths[weight > 0])), width // N_KERNELS)
+    number = width // N_KERNELS
+    most = min(number, 32)
+    longest = math.log2(max(1.0, (float(np.median(A.lengths[weight > 0])) - 1.0) / 8.0))  # nine taps fit
+    dilations, repeats = np.unique(np.logspace(0.0, longest, most, base=2.0).astype(np.int64), return_counts=True)
+    numbers = repeats * number // most
+    numbers[: number - numbers.sum()] += 1
     chosen = rng.choice(len(A), (len(dilations), N_KERNELS), p=weight / weight.sum()).tolist()
     golden = (math.sqrt(5.0) + 1.0) / 2.0  # its multiples modulo 1 are spread evenly over [0, 1]
     quantiles = np.arange(1, width + 1) * golden % 1.0
@@ -133,7 +136,7 @@ def _random_filters(A: Series, weight: np.ndarray, width: int, rng: np.random.Ge
     for place, (step, number) in enumerate(zip(dilations.tolist(), numbers.tolist(), strict=True)):
         for kernel in range(N_KERNELS):
             begin = end
-            end = end + number
+            end += number
             padded = (kernel + place) % 2 == 0
             mix = np.ones(A.channels)
             if A.channels > 1:  # a random subset; small ones are more likely
@@ -143,21 +146,10 @@ def _random_filters(A: Series, weight: np.ndarray, width: int, rng: np.random.Ge
             one = A.values[A.starts[chosen[place][kernel]] : A.starts[chosen[place][kernel] + 1]]
             values = np.sort(loops.convolved(one, kernel, step, padded, mix.astype(A.dtype)))
             filters[begin:end, :BIAS] = kernel, step, padded
-            filters[begin:end, BIAS] = np.interp(
-                quantiles[begin:end] * (len(values) - 1), np.arange(len(values)), values
-            )
+            at = quantiles[begin:end] * (len(values) - 1)
+            filters[begin:end, BIAS] = np.interp(at, np.arange(len(values)), values)
             filters[begin:end, FIRST_CHANNEL:] = mix
     return filters
-
-
-def _dilations(length: float, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return dilations up to which nine taps fit into a length, and how many of `number` features each has."""
-    most = min(number, 32)
-    largest = math.log2(max(1.0, (length - 1.0) / 8.0))
-    dilations, repeats = np.unique(np.logspace(0.0, largest, most, base=2.0).astype(np.int64), return_counts=True)
-    numbers = repeats * number // most
-    numbers[: number - numbers.sum()] += 1
-    return dilations, numbers
 
 
 def _shares(A: Series, filters: np.ndarray) -> np.ndarray:

@@ -49,23 +49,15 @@ class Derivative(OfImages):
         """Return none: those of the part are derivatives."""
         return []
 
-    def _images(self, X: Any) -> Any:
-        return derivatives(X)
-
-
-def derivatives(X: Any) -> list[np.ndarray]:
-    """Return the derivative of every series, of the same length."""
-    A = as_series(X)
-    slopes = np.zeros_like(A.values)
-    before = A.values[:-2]
-    here = A.values[1:-1]
-    after = A.values[2:]
-    slopes[1:-1] = ((here - before) + (after - before) / 2) / 2
-    first = A.starts[:-1]
-    last = A.starts[1:] - 1
-    long = A.lengths > 2
-    two = A.lengths == 2
-    slopes[first[long]], slopes[last[long]] = slopes[first[long] + 1], slopes[last[long] - 1]
-    slopes[first[two]] = slopes[last[two]] = A.values[last[two]] - A.values[first[two]]
-    slopes[first[A.lengths == 1]] = 0
-    return np.split(slopes, A.starts[1:-1])
+    def _images(self, X: Any) -> list[np.ndarray]:
+        A = as_series(X)
+        slopes = np.zeros_like(A.values)
+        before = A.values[:-2]
+        slopes[1:-1] = ((A.values[1:-1] - before) + (A.values[2:] - before) / 2) / 2
+        first = A.starts[:-1]
+        last = A.starts[1:] - 1
+        long = A.lengths > 2
+        slopes[first[long]] = slopes[first[long] + 1]
+        slopes[last[long]] = slopes[last[long] - 1]
+        slopes[first[~long]] = slopes[last[~long]] = A.values[last[~long]] - A.values[first[~long]]  # 0 of one time
+        return np.split(slopes, A.starts[1:-1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,6 +15,14 @@ from similitude.kernels.series.encoding import Series, as_series, in_common_prec
 from similitude.kernels.vectors.pairwise import check_scale, median_distance
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Similarity
 from similitude.support import check_integer, check_nonnegative, check_number, check_positive
+
+
+def check_window(name: str, window: Any) -> None:
+    """Validate a window: None, a number of steps, or a fraction."""
+    fraction = isinstance(window, Real) and not isinstance(window, Integral) and 0.0 <= float(window) <= 1.0
+    if window is not None and not fraction:
+        otherwise = "None or a float from 0.0 to 1.0 (a fraction of the shorter length)"
+        check_integer(name, window, 0, otherwise=otherwise)
 
 
 class SeriesSimilarity(Similarity):
@@ -33,15 +41,9 @@ class ElasticSimilarity(SeriesSimilarity):
     sigma: float | str
     window: float | None
     resolves = ("sigma",)
-    stated_for = (*SeriesSimilarity.stated_for, "write_distances", "compared", "_loop")
-
-    _costs: ClassVar[dict[str, Callable[[str, Any], Any]]] = {}  # what the loop takes, and how it is validated
+    stated_for = (*SeriesSimilarity.stated_for, "distance_block", "compared", "_loop")
+    _checks: ClassVar = {"sigma": check_scale, "window": check_window}  # of a subclass also its costs
     _loop: str
-
-    def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
-        """Write the distances of two encodings of one precision; if `half`, both are the same."""
-        costs = [float(getattr(self, name)) for name in self._costs]
-        getattr(loops, self._loop)(out, A.values, A.starts, B.values, B.starts, *costs, self.window, half=half)
 
     @abstractmethod
     def counterexamples(self) -> list[Any]:
@@ -57,13 +59,9 @@ class ElasticSimilarity(SeriesSimilarity):
         A, B = in_common_precision(A, B)
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
-        self.write_distances(out, A, B, same)
+        costs = [float(getattr(self, name)) for name in self._checks if name not in ElasticSimilarity._checks]
+        getattr(loops, self._loop)(out, A.values, A.starts, B.values, B.starts, *costs, self.window, half=same)
         return out
-
-    def check_params(self) -> None:
-        """Validate the costs, the scale and the window."""
-        for name, check in {**self._costs, "sigma": check_scale, "window": check_window}.items():
-            check(name, getattr(self, name))
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> ElasticSimilarity:
         """Replace "median" by the median distance of X, or of a sample."""
@@ -71,8 +69,7 @@ class ElasticSimilarity(SeriesSimilarity):
             return self
         A = self.encode(X)
         most = math.isqrt(2 * 10**9) // int(A.lengths.max())  # about 1e9 cells of tables of costs
-        sample = min(100, max(10, most))
-        sigma = median_distance(A, self.compared, random_state, sample_weight, sample=sample)
+        sigma = median_distance(A, self.compared, random_state, sample_weight, sample=min(100, max(10, most)))
         return self.with_params(sigma=sigma)
 
     def distances(self, X: Any, Z: Any = None) -> Any:
@@ -106,16 +103,6 @@ class ElasticDistance(SeriesSimilarity):
         return self.k.distance_block(A, B, out)
 
 
-def check_window(name: str, window: Any) -> None:
-    """Validate a window: None, a number of steps, or a fraction."""
-    if window is None:
-        return
-    fraction = isinstance(window, Real) and not isinstance(window, Integral) and 0.0 <= float(window) <= 1.0
-    if not fraction:
-        otherwise = "None or a float from 0.0 to 1.0 (a fraction of the shorter length)"
-        check_integer(name, window, 0, otherwise=otherwise)
-
-
 ELASTIC = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
 """What holds for exp(-d / sigma) of a metric d."""
 
@@ -127,6 +114,11 @@ def _refuting(collections: Any, sigma: float | str, least_unit: float = 0.0, zer
     # at a scale of 50 they refute a kernel: their distances are about 10
     unit = max(float(sigma) / 50.0, least_unit)
     return [[[zero + unit * step for step in one] for one in collection] for collection in collections]
+
+
+def warped_series(unit: float, zeros: Sequence[float] = ()) -> list[list[float]]:
+    """Return three series, the first two of which warping makes equal, after some zeros."""
+    return [[*zeros, *(unit * step for step in steps)] for steps in ((0, 1, 2, 2), (0, 1, 1, 2), (0, 2, 2, 2))]
 
 
 class SoftDTW(ElasticSimilarity):
@@ -161,7 +153,7 @@ class SoftDTW(ElasticSimilarity):
         "K = 1 nearly, but different similarities to 0, 2, 2, 2; GlobalAlignment() is a kernel"
     )
     hints = Hints(heavy=True)
-    _costs: ClassVar = {"gamma": check_positive}
+    _checks: ClassVar = {"gamma": check_positive, **ElasticSimilarity._checks}
     _loop = "soft_dtw"
 
     def __init__(self, gamma: float = 1.0, sigma: float | str = "median", window: float | None = None) -> None:
@@ -171,20 +163,13 @@ class SoftDTW(ElasticSimilarity):
 
     def counterexamples(self) -> list[Any]:
         """Return the series that refute `DTW`, if sigma is given; they refute it if gamma is small against sigma."""
-        if isinstance(self.sigma, str):
-            return []
-        unit = math.sqrt(self.sigma)
-        return [[[unit * step for step in steps] for steps in ((0, 1, 2, 2), (0, 1, 1, 2), (0, 2, 2, 2))]]
+        return [] if isinstance(self.sigma, str) else [warped_series(math.sqrt(self.sigma))]
 
     def encode(self, objects: Any) -> Encoding:
         """Return the values of all series in one array, their starts, and half of soft-DTW of each with itself."""
         A = as_series(objects)
-        halves = np.empty(len(A), A.dtype)
-        for i in range(len(A)):
-            one = A[i : i + 1]
-            out = np.empty((1, 1), A.dtype)
-            self.write_distances(out, one, one, True)
-            halves[i] = 0.5 * out[0, 0]
+        singles = [A[i : i + 1] for i in range(len(A))]
+        halves = np.array([0.5 * self.distance_block(one, one)[0, 0] for one in singles], A.dtype)
         return Series(A.starts, A.values, halves)
 
     def compared(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
@@ -222,7 +207,7 @@ class MSM(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-msm / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
-    _costs: ClassVar = {"c": check_nonnegative}
+    _checks: ClassVar = {"c": check_nonnegative, **ElasticSimilarity._checks}
     _loop = "msm"
 
     def __init__(self, c: float = 1.0, sigma: float | str = "median", window: float | None = None) -> None:
@@ -266,7 +251,7 @@ class ERP(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-erp / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
-    _costs: ClassVar = {"g": check_number}
+    _checks: ClassVar = {"g": check_number, **ElasticSimilarity._checks}
     _loop = "erp"
 
     def __init__(self, g: float = 0.0, sigma: float | str = "median", window: float | None = None) -> None:
@@ -310,7 +295,7 @@ class TWE(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-twe / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
-    _costs: ClassVar = {"nu": check_nonnegative, "lmbda": check_nonnegative}
+    _checks: ClassVar = {"nu": check_nonnegative, "lmbda": check_nonnegative, **ElasticSimilarity._checks}
     _loop = "twe"
 
     def __init__(

@@ -41,33 +41,33 @@ class Series(Ragged):
 
 
 def as_series(X: Any) -> Series:
-    """Return encoded series, in float32 if every series is.
-
-    Takes a matrix (one series per row), an array of shape (series, time, channel), a table (one series per row), or a
-    sequence of series of any length, each a list of numbers or an array or table of shape (time, channel).
-    """
+    """Return encoded series, in float32 if every series is; a table has one series per row."""
     check_objects(X)
     if is_sparse(X):
         raise TypeError("series kernels need dense arrays, not sparse ones: convert with X.toarray()")
     if is_table(X) and len(X.columns) > 1:
         X = X.to_numpy()
     if isinstance(X, np.ndarray) and X.ndim in (2, 3) and X.dtype != object and not np.ma.is_masked(X):
-        return _of_array(X)
-    return _of_list(as_objects(X))
+        n, time = X.shape[:2]
+        X = _floating(X, "an array")
+        if X.size == 0:
+            shape = f"the array has shape {X.shape}"
+            raise ValueError(f"series 0 is empty ({shape}): every series needs at least one value")
+        starts = np.arange(n + 1, dtype=np.int64) * time
+        values = np.require(X, requirements=["C", "A"]).reshape(n * time, -1)  # without a copy if possible
+    else:
+        pieces = _pieces(as_objects(X))
+        starts = starts_of([len(piece) for piece in pieces])
+        values = np.ascontiguousarray(np.concatenate(pieces))
+    bad = first_nonfinite(values)
+    if bad is not None:
+        row, channel = bad
+        i = int(np.searchsorted(starts, row, side="right")) - 1
+        raise ValueError(_missing(f"series {i}", row - int(starts[i]), channel, values.shape[1], values[row, channel]))
+    return Series(starts, values)
 
 
-def _of_array(X: np.ndarray) -> Series:
-    """Return series of equal length, without a copy if possible."""
-    n, time = X.shape[:2]
-    X = _floating(X, "an array")
-    if X.size == 0:
-        raise ValueError(f"series 0 is empty (the array has shape {X.shape}): every series needs at least one value")
-    return _finite(
-        np.arange(n + 1, dtype=np.int64) * time, np.require(X, requirements=["C", "A"]).reshape(n * time, -1)
-    )
-
-
-def _of_list(objects: list[Any]) -> Series:
+def _pieces(objects: list[Any]) -> list[np.ndarray]:
     if all(isinstance(one, (Real, np.generic)) for one in objects):
         raise TypeError(f"X is one series of {len(objects)} numbers: pass a list of series, for instance [x]")
     pieces = [_one(i, one) for i, one in enumerate(objects)]
@@ -80,7 +80,7 @@ def _of_list(objects: list[Any]) -> Series:
                 f"series must all have the same channels: series {i} has {piece.shape[1]}, series 0 has {channels} "
                 f"(the shape of a series is (time, channel))"
             )
-    return _finite(starts_of([len(piece) for piece in pieces]), np.ascontiguousarray(np.concatenate(pieces)))
+    return pieces
 
 
 def _one(i: int, one: Any) -> np.ndarray:
@@ -97,39 +97,28 @@ def _one(i: int, one: Any) -> np.ndarray:
         array = array[:, None]
     if array.ndim != 2:
         raise ValueError(f"a series has the shape (time,) or (time, channel), series {i} has {array.shape}")
-    return _floating(array, f"series {i}", missing=f"series {i}")
+    return _floating(array, f"series {i}")
 
 
-def _floating(X: np.ndarray, name: str, missing: str = "") -> np.ndarray:
+def _floating(X: np.ndarray, name: str) -> np.ndarray:
     if X.dtype in FLOATS:
         return X
     warn_if_rounded(X, name)
     if X.dtype.kind in "fiub":
         return X.astype(np.float32 if X.dtype.kind == "f" and X.dtype.itemsize <= 4 else np.float64)
-    if X.dtype == object and missing:
-        for (time, channel), value in np.ndenumerate(X):
-            if value is None or str(value) == "<NA>":
-                raise ValueError(_missing(missing, time, channel, X.shape[1], value))
-            if not isinstance(value, Real):
-                raise TypeError(f"series kernels need numbers, {missing} holds {brief(value)} at position {time}")
-        return X.astype(np.float64)
-    raise TypeError(f"series kernels need real numbers, {name} holds {X.dtype}")
+    if X.dtype != object:
+        raise TypeError(f"series kernels need real numbers, {name} holds {X.dtype}")
+    for (time, channel), value in np.ndenumerate(X):
+        if value is None or str(value) == "<NA>":
+            raise ValueError(_missing(name, time, channel, X.shape[1], value))
+        if not isinstance(value, Real):
+            raise TypeError(f"series kernels need numbers, {name} holds {brief(value)} at position {time}")
+    return X.astype(np.float64)
 
 
 def _missing(name: str, time: int, channel: int, channels: int, value: Any) -> str:
-    where = f"position {time}" + (f", channel {channel}" if channels > 1 else "")
+    where = f"position {time}" + f", channel {channel}" * (channels > 1)
     return f"{name} is {value} at {where}: series kernels need finite numbers, so fill or cut missing values first"
-
-
-def _finite(starts: np.ndarray, values: np.ndarray) -> Series:
-    """Return the series; refuse missing and infinite values, with the series and the position."""
-    bad = first_nonfinite(values)
-    if bad is not None:
-        row, channel = bad
-        i = int(np.searchsorted(starts, row, side="right")) - 1
-        place = _missing(f"series {i}", row - int(starts[i]), channel, values.shape[1], values[row, channel])
-        raise ValueError(place)
-    return Series(starts, values)
 
 
 def in_common_precision(A: Series, B: Series) -> tuple[Series, Series]:
@@ -138,5 +127,5 @@ def in_common_precision(A: Series, B: Series) -> tuple[Series, Series]:
         raise ValueError(f"the series of X have {A.channels} channels, those of Z {B.channels}: both need the same")
     if A is B or A.dtype == B.dtype:
         return A, B
-    first, second = (Series(one.starts, one.values.astype(np.float64), one.norms) for one in (A, B))
-    return first, second
+    A, B = (Series(one.starts, one.values.astype(np.float64), one.norms) for one in (A, B))
+    return A, B

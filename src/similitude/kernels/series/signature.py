@@ -13,9 +13,6 @@ from similitude.kernels.vectors.pairwise import ExplicitFeatures, checked_weight
 from similitude.similarity import KERNEL
 from similitude.support import brief, check_integer
 
-MOST_FEATURES = 100_000
-"""The largest number of features of a signature of more than one level."""
-
 
 class Signature(ExplicitFeatures):
     r"""The truncated signature kernel: a dot product of the iterated integrals of two series up to a level.
@@ -77,9 +74,13 @@ class Signature(ExplicitFeatures):
 
     def check_params(self) -> None:
         """Validate the level, and the scales and norms if there are any."""
-        check_integer("level", self.level, 1, 63)
-        for name, number in (("scales", None), ("norms", int(self.level))):
-            _check_positive_array(name, getattr(self, name), number)
+        level = check_integer("level", self.level, 1, 63)
+        norms = f"{level}, one for each level"
+        for name, value, many in (("scales", self.scales, "one for each channel"), ("norms", self.norms, norms)):
+            is_list = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f" and len(value) > 0
+            fits = is_list and np.isfinite(value).all() and (value > 0).all() and (many != norms or len(value) == level)
+            if value is not None and not fits:
+                raise ValueError(f"{name} must be an array of positive numbers, {many}, not {brief(value)}")
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Signature:
         """Choose the scales of channels and the norms of levels as medians over the series X."""
@@ -118,29 +119,18 @@ class Signature(ExplicitFeatures):
             raise ValueError(f"series of {len(self.scales)} channels are expected, these have {A.channels}")
         sizes = self._sizes(A.channels)
         totals = np.cumsum(np.array(sizes, dtype=object))
-        if len(sizes) > 1 and totals[-1] > MOST_FEATURES:  # one level always fits
-            included = ", time included," if self.time else ""
-            largest = max(1, int(np.sum(totals <= MOST_FEATURES)))
+        if len(sizes) > 1 and totals[-1] > 100_000:  # one level always fits
+            included = ", time included," * bool(self.time)
+            largest = max(1, int(np.sum(totals <= 100_000)))
             raise ValueError(
                 f"level={len(sizes)} of {sizes[0]} channels{included} has {totals[-1]:,} features, more than "
-                f"{MOST_FEATURES:,}: the largest level that fits is {largest}"
+                f"100,000: the largest level that fits is {largest}"
             )
         path = np.empty((len(A.values), sizes[0]), A.dtype)
         if self.time:
-            steps = np.arange(len(A.values)) - np.repeat(A.starts[:-1], A.lengths)
-            path[:, 0] = (steps / np.repeat(np.maximum(A.lengths - 1, 1), A.lengths)).astype(A.dtype)
+            path[:, 0] = A.places / np.repeat(np.maximum(A.lengths - 1, 1), A.lengths)
         for c, scale in enumerate(self.scales):  # NumPy is slow at rows of a few channels
             np.divide(A.values[:, c], A.dtype.type(scale), out=path[:, c - A.channels])
         signatures = np.empty((len(A), sum(sizes)), A.dtype)
         loops.signatures(signatures, path, A.starts, int(self.level))
         return signatures
-
-
-def _check_positive_array(name: str, value: Any, number: int | None) -> None:
-    if value is None:
-        return
-    array = value if isinstance(value, np.ndarray) else np.zeros(0)
-    fits = array.ndim == 1 and len(array) == (number or max(1, len(array)))
-    if not (fits and array.dtype.kind == "f" and np.isfinite(array).all() and (array > 0).all()):
-        many = "one for each channel" if number is None else f"{number}, one for each level"
-        raise ValueError(f"{name} must be an array of positive numbers, {many}, not {brief(value)}")

@@ -1,9 +1,7 @@
 """Similarities of sets: the number of common items, their share of all items, or whether there is any.
 
-A set is a Python set, frozenset, list or tuple of hashable items; a row of a boolean or 0/1 array, where each column
-represents an item; or a row of a scipy sparse matrix, the set of columns with a nonzero entry. A list is always a list
-of items: ``[0, 1, 1]`` is the set {0, 1}, ``np.array([0, 1, 1])`` is a row of bits. Items are represented by 64-bit
-digests, equal for equal items and in all processes; two of a million different items collide with probability 3e-8.
+A list is always a list of items: ``[0, 1, 1]`` is the set {0, 1}, ``np.array([0, 1, 1])`` is a row of bits. Items are
+represented by 64-bit digests; two of a million different items collide with probability 3e-8.
 """
 
 from __future__ import annotations
@@ -16,18 +14,17 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, check_columns, is_column, is_sparse, is_table, loops, take
 from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, roots_of_weights
-from similitude.kernels.ragged import Histograms, item_keys, starts_of
-from similitude.kernels.signatures_of_sets import Items, SetBounds, shared_counts
+from similitude.kernels.ragged import Histograms, item_keys, starts_of, starts_of_kept
+from similitude.kernels.signatures_of_sets import Items, SetBounds
 from similitude.kernels.tables.cells import is_missing
 from similitude.similarity import BOUNDED, KERNEL, SYMMETRIC, UNIT_KERNEL, Bounds, Similarity
 from similitude.support import brief, is_integer
 
 
 class ItemSets(Items):
-    """Sets as sorted 64-bit keys, stored consecutively: set i is ``keys[starts[i]:starts[i + 1]]``.
+    """Sets as sorted 64-bit keys with the roots of their weights, if these are given.
 
-    `width` is the number of columns if the keys are column numbers, and None if they represent items. `roots` are those
-    of the weights of items, none of which is zero; None without weights.
+    `width` is the number of columns if the keys are column numbers, and None if they represent items.
     """
 
     of_entries = ("keys", "roots")
@@ -50,11 +47,6 @@ class ItemSets(Items):
     def sizes(self) -> np.ndarray:
         """The number of items of each set, or the sum of their weights."""
         return self.lengths if self.roots is None else self.histograms().squared_norms()
-
-    def weighted(self, roots: np.ndarray) -> ItemSets:
-        """Return the sets with the roots of weights, without items of weight 0."""
-        kept = self.only(roots > 0)
-        return ItemSets(kept.starts, kept.keys, self.width, roots[roots > 0])
 
     def as_items(self) -> ItemSets:
         """Return itself."""
@@ -98,9 +90,6 @@ class BitSets:
         return ItemSets(starts_of(np.bincount(owner, minlength=len(self))), keys.astype(np.uint64), self.width)
 
 
-Sets = ItemSets | BitSets
-
-
 def _sorted_within(keys: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     widest = int(sizes.max(initial=0))
     if len(sizes) * widest > 4 * len(keys):  # some sets are far larger than the others
@@ -112,12 +101,8 @@ def _sorted_within(keys: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> np
     return table[filled]
 
 
-def as_sets(X: Any) -> Sets:
-    """Return sets as keys or bits.
-
-    A row of an array or table of numbers is a row of bits; a sparse row is the set of columns with a nonzero entry; a
-    set, list, tuple or column is the set of its items.
-    """
+def as_sets(X: Any) -> Any:
+    """Return sets as keys or bits."""
     if is_sparse(X):
         return _sparse(X)
     if is_table(X) and len(check_columns(X)) > 1:
@@ -130,18 +115,21 @@ def as_sets(X: Any) -> Sets:
 
         return _sparse(vstack(objects, format="csr"))
     if all(isinstance(one, np.ndarray) and one.dtype.kind in "biuf" for one in objects):
-        return _bits(_stacked(objects))
-    return _items(objects)
-
-
-def _stacked(rows: list[np.ndarray]) -> np.ndarray:
-    for i, row in enumerate(rows):
-        if row.ndim != 1 or row.shape != rows[0].shape:
-            raise ValueError(
-                f"rows of bits must all have the same length: object {i} has shape {row.shape}, object 0 has shape "
-                f"{rows[0].shape}"
-            )
-    return np.stack(rows)
+        first = objects[0].shape
+        for i, row in enumerate(objects):
+            if row.ndim != 1 or row.shape != first:
+                raise ValueError(
+                    f"rows of bits must all have the same length: object {i} has shape {row.shape}, object 0 has shape "
+                    f"{first}"
+                )
+        return _bits(np.stack(objects))
+    unique = [_unique(one, i) for i, one in enumerate(objects)]
+    items = list(chain.from_iterable(unique))
+    if not set(map(type, items)) <= {str, int}:
+        for i, some in enumerate(unique):
+            if any(is_missing(item) and item is not None for item in some):
+                raise ValueError(f"object {i} holds NaN or NA, which equals nothing, not even itself: leave it out")
+    return ItemSets.of(item_keys(items), np.fromiter(map(len, unique), np.int64, len(unique)))
 
 
 def _bits(X: np.ndarray) -> BitSets:
@@ -167,39 +155,25 @@ def _sparse(X: Any) -> ItemSets:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[X.data != 0]
-    return ItemSets.of(
-        X.indices[X.data != 0].astype(np.uint64), np.bincount(owner, minlength=X.shape[0]), int(X.shape[1])
-    )
-
-
-def _items(objects: list[Any]) -> ItemSets:
-    unique = [_unique(one, i) for i, one in enumerate(objects)]
-    items = list(chain.from_iterable(unique))
-    if not set(map(type, items)) <= {str, int}:
-        for i, some in enumerate(unique):
-            if any(is_missing(item) and item is not None for item in some):
-                raise ValueError(f"object {i} holds NaN or NA, which equals nothing, not even itself: leave it out")
-    return ItemSets.of(item_keys(items), np.fromiter(map(len, unique), np.int64, len(unique)))
+    sizes = np.diff(starts_of_kept(X.indptr, X.data != 0))
+    return ItemSets.of(X.indices[X.data != 0].astype(np.uint64), sizes, int(X.shape[1]))
 
 
 def _unique(one: Any, i: int) -> Set[Any]:
     if isinstance(one, (set, frozenset)):
         return one
     if not (isinstance(one, (Set, list, tuple)) or is_column(one) or (isinstance(one, np.ndarray) and one.ndim == 1)):
-        hint = ", for instance set(text) for its letters" if isinstance(one, (str, bytes)) else ""
-        missing = "; a set without items is set()" if is_missing(one) else ""
-        raise TypeError(
-            f"object {i} is {brief(one)}: a set is a Python set, a list or tuple of its items, or a row of bits{hint}"
-            f"{missing}"
-        )
+        hint = ", for instance set(text) for its letters" * isinstance(one, (str, bytes))
+        hint += "; a set without items is set()" * is_missing(one)
+        what = "a set is a Python set, a list or tuple of its items, or a row of bits"
+        raise TypeError(f"object {i} is {brief(one)}: {what}{hint}")
     try:
         return set(one)
     except TypeError as error:
         raise TypeError(f"object {i} holds an item that cannot be in a set: {error}") from error
 
 
-def compare(A: Sets, B: Sets, value: str, out: Any = None) -> np.ndarray:
+def compare(A: Any, B: Any, value: str, out: Any = None) -> np.ndarray:
     """Return what sets of A and B share: the ``count`` of common items, their ``share`` of all, or ``any``."""
     if out is None:
         out = np.empty((len(A), len(B)))
@@ -215,17 +189,13 @@ def compare(A: Sets, B: Sets, value: str, out: Any = None) -> np.ndarray:
     return out
 
 
-def check_comparable(A: Sets, B: Sets) -> None:
+def check_comparable(A: Any, B: Any) -> None:
     """Refuse to compare sets of items with rows of bits, and rows of different lengths."""
     if A.width != B.width:
         x, z = (
             "sets of items" if one.width is None else f"rows of {one.width} bits or sparse entries" for one in (A, B)
         )
         raise ValueError(f"X holds {x} and Z holds {z}: they cannot share items")
-
-
-RATES = "items arrive at random times, at rates equal to their weights (those of weight 0 never)"
-"""How the random order of weighted items comes about."""
 
 
 class WeightedSets(WeightedFeatures):
@@ -246,7 +216,8 @@ class WeightedSets(WeightedFeatures):
         if not isinstance(self.weights, Mapping):
             return sets
         items = sets.as_items()
-        return items.weighted(roots_of_weights(self, items.keys, lambda: self._known_items(sets), sets.width))
+        items.roots = roots_of_weights(self, items.keys, lambda: self._known_items(sets), sets.width)
+        return items.only(items.roots > 0)
 
     def _known_items(self, sets: Any) -> np.ndarray:
         """Return the keys of the items that have a weight: digests, or numbers of columns."""
@@ -362,7 +333,9 @@ class Jaccard(WeightedSets):
     @property
     def reason(self) -> str:
         """The proof: a mean of equality kernels."""
-        order = "all items are put in random order" if self.weights is None else RATES
+        order = "all items are put in random order"
+        if self.weights is not None:
+            order = "items arrive at random times, at rates equal to their weights (those of weight 0 never)"
         return (
             f"the probability that x and z have the same first item when {order}: a mean of equality kernels, where "
             f"the empty set has a first item of its own (Broder 1997; Gower 1971; Bouchard et al. 2013)"
@@ -374,9 +347,7 @@ class Jaccard(WeightedSets):
 
     def bounds(self, A: Encoding) -> Bounds | None:
         """Return bounds by the sizes of the sets and rows of bits; none with weights."""
-        if isinstance(self.weights, Mapping):
-            return None
-        return JaccardBounds(A, type(A).as_items, "share_of_all")
+        return None if isinstance(self.weights, Mapping) else SetBounds(A, type(A).as_items, "share_of_all")
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return ones."""
@@ -430,17 +401,3 @@ class SharesAny(Similarity):
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return 1, or 0 for an empty set."""
         return np.minimum(np.asarray(A.sizes, float), 1.0)
-
-
-class JaccardBounds(SetBounds):
-    """The share of common items is at most what the bits of two sets allow."""
-
-    def values(
-        self, k: Similarity, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, floors: np.ndarray
-    ) -> np.ndarray:
-        """Return the shares of common items, each pair by itself."""
-        first = A.as_items()[i]
-        second = B.as_items()[j]
-        common = shared_counts(first, second)
-        total = first.lengths + second.lengths - common
-        return np.where(total > 0, common / np.where(total > 0, total, 1), 1.0)

@@ -7,21 +7,22 @@ from collections.abc import Mapping
 from functools import cache
 from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.strings.letters import Letters, as_letters, numbered
-from similitude.similarity import SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
+from similitude.similarity import PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 from similitude.support import brief, check_nonnegative, check_positive
 
 
-class Substitution(NamedTuple):
+class Substitution:
     """A symmetric table of scores with the code points of its letters; without letters, equal and other ones."""
 
-    letters: np.ndarray | None
-    scores: np.ndarray
+    def __init__(self, letters: np.ndarray | None, scores: Any) -> None:
+        self.letters = letters
+        self.scores = np.asarray(scores, float)
 
     def rows(self, strings: Letters) -> Letters:
         """Return strings as numbers of rows of the table, or as they are; refuse letters that it lacks."""
@@ -63,12 +64,19 @@ def as_substitution(given: Any) -> Substitution:
             raise ValueError(f"substitution must be 'blosum62', a pair, a dict or letters with a matrix, got {given!r}")
         return _blosum62()
     if isinstance(given, Mapping):
-        return _of_dict(given)
+        for key in given:
+            if not isinstance(key, str) or len(key) != 2:
+                raise ValueError(f"substitution must have keys of two letters such as 'AC', got {brief(key)}")
+        letters = "".join(dict.fromkeys("".join(given)))
+        missing = [x + z for x in letters for z in letters if x + z not in given and z + x not in given]
+        if missing:
+            raise ValueError(f"substitution has no score of {missing[0]!r}")
+        return _table(letters, [[given.get(x + z, given.get(z + x)) for z in letters] for x in letters])
     if isinstance(given, (tuple, list)) and len(given) == 2:
         if isinstance(given[0], str):
-            return _table(given[0], np.asarray(given[1], float))
+            return _table(*given)
         if all(isinstance(score, Real) and math.isfinite(score) for score in given):
-            return Substitution(None, np.array([given], float))
+            return Substitution(None, [given])
     raise TypeError(
         f"substitution must be 'blosum62', a score of equal and one of other letters such as (1, -1), a dict such as "
         f"{{'AA': 2, 'AC': -1, 'CC': 2}}, or letters with a matrix of scores, got {brief(given)}"
@@ -79,24 +87,11 @@ def as_substitution(given: Any) -> Substitution:
 def _blosum62() -> Substitution:
     lines = Path(__file__).with_name("blosum62.txt").read_text("ascii").splitlines()
     letters, *rows = [line.split() for line in lines if not line.startswith("#")]
-    return _table("".join(letters), np.array([row[1:] for row in rows], float))
+    return _table("".join(letters), [row[1:] for row in rows])
 
 
-def _of_dict(given: Mapping[Any, Any]) -> Substitution:
-    for key in given:
-        if not isinstance(key, str) or len(key) != 2:
-            raise ValueError(f"substitution must have keys of two letters such as 'AC', got {brief(key)}")
-    letters = "".join(dict.fromkeys("".join(given)))
-    scores = np.empty((len(letters), len(letters)))
-    for i, x in enumerate(letters):
-        for j, z in enumerate(letters):
-            if x + z not in given and z + x not in given:
-                raise ValueError(f"substitution has no score of {x + z!r}")
-            scores[i, j] = given.get(x + z, given.get(z + x))
-    return _table(letters, scores)
-
-
-def _table(letters: str, scores: np.ndarray) -> Substitution:
+def _table(letters: str, given: Any) -> Substitution:
+    scores = np.asarray(given, float)
     if not letters or len(set(letters)) != len(letters):
         raise ValueError(f"the letters of a substitution table must be given once each, got {brief(letters)}")
     if scores.shape != (len(letters), len(letters)):
@@ -185,31 +180,27 @@ class LocalAlignment(Similarity):
 
     @property
     def claims(self) -> frozenset[str]:
-        """Those of a kernel if the letters have one."""
-        if self._letters_have_a_kernel():
+        """Those of a kernel if exp(beta S) is PSD: of two scores, if equal letters have the larger one."""
+        table = as_substitution(self.substitution)
+        if table.letters is None:
+            least = table.scores[0, 0] - table.scores[0, 1]
+        else:
+            eigenvalues = np.linalg.eigvalsh(np.exp(float(self.beta) * table.scores))
+            least = eigenvalues[0] + 1e-12 * eigenvalues[-1]  # up to rounding
+        if least >= 0:
             return UNIT_KERNEL
         return frozenset({SYMMETRIC, UNIT_DIAGONAL})
 
     @property
     def reason(self) -> str:
         """The proof, or where it fails."""
-        if self._letters_have_a_kernel():
+        if PSD in self.claims:
             return (
                 "exp(beta S(a, b)) is PSD on the table's letters, by its eigenvalues, and exp of the costs of gaps "
                 "is a product of functions of each string: a sum of convolutions of kernels (Vert, Saigo and Akutsu "
                 "2004), and its normalization"
             )
         return "exp(beta S(a, b)) has a negative eigenvalue on the letters of the table; a larger beta may help"
-
-    def _letters_have_a_kernel(self) -> bool:
-        """Whether exp(beta S) is PSD: of two scores, if equal letters have the larger one."""
-        table = as_substitution(self.substitution)
-        beta = float(self.beta)
-        if table.letters is None:
-            return bool(table.scores[0, 0] >= table.scores[0, 1])
-        eigenvalues = np.linalg.eigvalsh(np.exp(beta * table.scores))
-        # up to rounding
-        return bool(eigenvalues[0] >= -1e-12 * eigenvalues[-1])
 
     def encode(self, objects: Any) -> Encoding:
         """Return strings as numbers of letters, and half the logarithm of k(x, x) of each."""
@@ -290,8 +281,10 @@ class Aligned(Similarity):
 
     def counterexamples(self) -> list[Any]:
         """Return short strings of two letters of the table."""
-        known = as_substitution(self.substitution).letters
-        a, b = "ab" if known is None else (chr(int(known[0])), chr(int(known[-1 if len(known) < 3 else 1])))
+        known: Any = as_substitution(self.substitution).letters
+        if known is None:
+            known = [ord("a"), ord("b")]
+        a, b = map(chr, [known[0], known[:2][-1]])
         return [[a, b, a + b, b + a], ["", a + b, b + a, a + b + a, b + a + b]]
 
     def encode(self, objects: Any) -> Encoding:

@@ -14,18 +14,18 @@ from similitude.kernels.vectors.pairwise import csr
 
 
 class Bags(Ragged):
-    """Features of objects with their counts, one bag per object; sliced like an array.
+    """Features of strings with their counts; `values` are these (or ones) times roots of weights, if there are any.
 
     Two features are equal if their codes are and, for codes that are digests, if the windows are. Therefore bags with
-    digests keep the letters that they were made from. With weights, `values` are the counts (or ones) times the roots
-    of the weights of their features; None otherwise.
+    digests keep the letters that they were made from.
     """
 
-    of_entries = ("codes", "counts", "places", "values")
+    of_entries = ("codes", "counts", "windows", "values")
     of_rows = ("letters",)
+    described_by = ("codes", "counts")
     codes: np.ndarray
     counts: np.ndarray
-    places: Any
+    windows: Any
     values: Any
     letters: Letters | None
 
@@ -38,11 +38,7 @@ class Bags(Ragged):
 
     def _with_rows(self, starts: np.ndarray, entries: Any, which: Any) -> Bags:
         found: Bags = super()._with_rows(starts, entries, which)
-        return found if found.letters is None else Bags.of(found.arrays, found.values)
-
-    def entries(self) -> tuple[np.ndarray, ...]:
-        """Return codes and counts."""
-        return self.codes, self.counts
+        return Bags.of(found.arrays, found.values)
 
     @property
     def arrays(self) -> BagArrays:
@@ -50,7 +46,7 @@ class Bags(Ragged):
         none = np.zeros(0, np.int64)
         if self.letters is None:
             return BagArrays(self.codes, self.counts, none, self.starts, np.zeros(0, np.uint32), none)
-        return BagArrays(self.codes, self.counts, self.places, self.starts, self.letters.text, self.letters.starts)
+        return BagArrays(self.codes, self.counts, self.windows, self.starts, self.letters.text, self.letters.starts)
 
     def compact(self) -> Bags:
         """Return the bags with copies of their features: the loops reserve more room than they fill."""
@@ -73,39 +69,29 @@ class Bags(Ragged):
 
 
 def joined_bags(parts: list[Bags]) -> Bags:
-    """Return the bags of all parts, one after the other; the parts are taken out of their list."""
-    if len(parts) == 1:
-        return parts[0]
-    digests = any(part.letters is not None for part in parts)
-    columns: list[list[Any]] = [[], [], [], [], [], [], []]
-    while parts:
-        part = parts.pop(0)
-        places = part.places
-        letters = part.letters
-        if letters is None:
-            places = np.zeros(len(part.codes) if digests else 0, np.int64)
-            letters = Letters(np.zeros(len(part) + 1, np.int64), np.zeros(0, np.uint32))
-        found = (part.lengths, part.codes, part.counts, places, letters.lengths, letters.text, part.values)
-        for column, one in zip(columns, found, strict=True):
-            column.append(one)
-    lengths, codes, counts, places, text_lengths, text = (_emptied(column) for column in columns[:6])
-    values = None if columns[6][0] is None else _emptied(columns[6])
-    return Bags.of(BagArrays(codes, counts, places, starts_of(lengths), text, starts_of(text_lengths)), values)
-
-
-def _emptied(parts: list[np.ndarray]) -> np.ndarray:
-    """Return the parts of an array as one, and let them go."""
-    whole = np.concatenate(parts)
-    parts.clear()
+    """Return the bags of all parts, one after the other; the parts are emptied on the way, which saves memory."""
+    if any(part.letters is not None for part in parts):
+        for part in parts:
+            if part.letters is None:
+                part.windows = np.zeros(len(part.codes), np.int64)
+                part.letters = Letters(np.zeros(len(part) + 1, np.int64), np.zeros(0, np.uint32))
+    whole: Any = Bags(starts_of(np.concatenate([part.lengths for part in parts])))
+    for name in Bags.of_entries:
+        columns = [vars(part).pop(name) for part in parts]
+        if columns[0] is not None:
+            setattr(whole, name, np.concatenate(columns))
+    if parts[0].letters is not None:
+        letters: Any = [part.letters for part in parts]
+        starts = starts_of(np.concatenate([one.lengths for one in letters]))
+        whole.letters = Letters(starts, np.concatenate([one.text for one in letters]))
     return whole
 
 
 def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any = None) -> np.ndarray:
     """Return the dot products of the counts of shared features; if not `counted`, the numbers of shared features.
 
-    Features that only one of the two blocks has are dropped first. Of the others, frequent ones are summed for all
-    pairs at once, by bit sets or (`counted`) by the product of two dense matrices; for each rare one only the pairs
-    that have it are visited.
+    Frequent features are summed for all pairs at once, by bit sets or (`counted`) by the product of two dense matrices;
+    for each rare one only the pairs that have it are visited.
     """
     if out is None:
         out = np.empty((len(A), len(B)))
@@ -116,14 +102,12 @@ def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any =
     b = order[b]
     if frequent:
         _write_frequent(a, A, b, B, frequent, counted, out)
-    rest = np.empty(out.shape) if frequent and frequent < width else out
-    if frequent < width:
+    if frequent < width or not width:
+        rest = np.empty(out.shape) if frequent else out
         transposed = _rare(b, B, frequent, width, counted).T.tocsr()
         loops.sparse_products(rest, csr(_rare(a, A, frequent, width, counted)), csr(transposed))
-    if rest is not out:
-        out += rest
-    elif not width:
-        out[...] = 0
+        if frequent:
+            out += rest
     return out
 
 
@@ -134,21 +118,17 @@ def _by_frequency(pairs: int, a: np.ndarray, b: np.ndarray, width: int, counted:
     pair that has it; to do both costs another pass over all pairs and over the entries of the bags.
     """
     meetings = np.bincount(a[a >= 0], minlength=width) * np.bincount(b[b >= 0], minlength=width)
-    each, all_pairs, entry = (0.025, 1.0, 12.0) if counted else (0.0014, 1.0, 2.0)
-    frequent = meetings > each * pairs
+    each, entry = {True: (0.025, 12.0), False: (0.0014, 2.0)}[counted]
+    some = meetings > each * pairs
     entries = len(a) + len(b)
-    rare = float(meetings[~frequent].sum())
-    costs = {
-        "both": pairs * (each * np.count_nonzero(frequent) + all_pairs + 2.0) + (entry + 15.0) * entries + rare,
-        "frequent": pairs * (each * width + all_pairs) + entry * entries,
-        "rare": pairs + 10.0 * entries + float(meetings.sum()),
-    }
-    way = min(costs, key=costs.__getitem__)
-    if way != "both":
-        return np.append(np.arange(width, dtype=np.int32), np.int32(-1)), width if way == "frequent" else 0
-    order = np.empty(width + 1, np.int32)
+    costs = [
+        pairs * (each * np.count_nonzero(some) + 3.0) + (entry + 15.0) * entries + float(meetings[~some].sum()),
+        pairs * (each * width + 1.0) + entry * entries,
+        pairs + 10.0 * entries + float(meetings.sum()),
+    ]
+    frequent = (some, np.ones(width, bool), np.zeros(width, bool))[int(np.argmin(costs))]
+    order = np.full(width + 1, -1, np.int32)
     order[np.argsort(~frequent, kind="stable")] = np.arange(width)
-    order[-1] = -1
     return order, int(np.count_nonzero(frequent))
 
 
@@ -159,7 +139,7 @@ def _write_frequent(a: np.ndarray, A: Bags, b: np.ndarray, B: Bags, width: int, 
         loops.common_bits(out, _bits(a, A.starts, width), _bits(b, B.starts, width))
         return
     exact = A.values is None and A.squared_norms(True).max() * B.squared_norms(True).max() < 2.0**48  # in float32
-    dtype = np.float32 if exact else np.float64
+    dtype = (np.float64, np.float32)[bool(exact)]
     out[...] = _dense(a, A, width, dtype) @ _dense(b, B, width, dtype).T
 
 
@@ -172,7 +152,7 @@ def _bits(numbers: np.ndarray, starts: np.ndarray, width: int) -> np.ndarray:
 def _dense(numbers: np.ndarray, bags: Bags, width: int, dtype: type) -> np.ndarray:
     counts: np.ndarray = np.zeros((len(bags), width), dtype)
     kept = numbers >= 0
-    counts[bags.owners[kept], numbers[kept]] = (bags.counts if bags.values is None else bags.values)[kept]
+    counts[bags.owners[kept], numbers[kept]] = bags.numbers(True)[kept]
     return counts
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class Edit(Similarity):
     hints = Hints(finite=True, heavy=True)
     costs: Any = None
     _quiet = ("costs",)
+    _checks: ClassVar = {"costs": lambda name, costs: _as_costs(costs)}
 
     def __init__(self, costs: tuple[float, float, float] | None = None) -> None:
         self.costs = costs
@@ -67,7 +68,7 @@ class Edit(Similarity):
     def claims(self) -> frozenset[str]:
         """Symmetric if insertions and deletions cost the same; in [0, 1], and 1 for equal strings."""
         insertion, deletion, _ = _as_costs(self.costs)
-        return frozenset({UNIT_DIAGONAL, BOUNDED}) | (frozenset({SYMMETRIC}) if insertion == deletion else frozenset())
+        return frozenset({UNIT_DIAGONAL, BOUNDED} | ({SYMMETRIC} if insertion == deletion else set()))
 
     @property
     def reason(self) -> str:
@@ -76,14 +77,9 @@ class Edit(Similarity):
             return "insertions and deletions have different costs, so it is not symmetric"
         return "edit distances do not embed into a Euclidean space: 'ab', 'ba', 'aba', 'bab' have a negative eigenvalue"
 
-    def check_params(self) -> None:
-        """Validate the costs."""
-        _as_costs(self.costs)
-
     def counterexamples(self) -> list[Any]:
         """Return the four strings of the reason, and two that differ by a deletion."""
-        symmetric = SYMMETRIC in self.claims
-        return [["ab", "ba", "aba", "bab"]] if symmetric else [["ab", "b"]]
+        return [["ab", "ba", "aba", "bab"] if SYMMETRIC in self.claims else ["ab", "b"]]
 
     def encode(self, objects: Any) -> Encoding:
         """Return the letters of each string."""
@@ -106,19 +102,15 @@ class Edit(Similarity):
 
     def distances(self, X: Any, Z: Any = None) -> np.ndarray:
         """Return the numbers or costs of edits d(x_i, z_j), by default between the objects of X."""
-        self.check_params()
         distance = _EditDistance(self.costs)
         return distance.gram(X) if Z is None else distance.cross(X, Z)
 
 
 class EditBounds(Bounds):
-    """There are at least as many edits as letters of the longer string that the other one lacks.
-
-    There are at least half as many as such pairs of neighboring letters: an edit changes two of them (Ukkonen, 1992).
-    """
+    """Edits are at least the letters that one string lacks, and half of such pairs of neighbors (Ukkonen, 1992)."""
 
     def __init__(self, A: Letters) -> None:
-        self.letters = SetBounds(A, letter_counts, "share_of_larger")
+        self.letters = SetBounds(A, lambda A: as_counted(A.lengths, A.text), "share_of_larger")
         self.neighbors = SetBounds(A, neighbor_counts, "share_of_larger")
 
     def sketch(self, A: Encoding) -> Any:
@@ -145,13 +137,8 @@ class EditBounds(Bounds):
         return np.subtract(1.0, out / _largest(A.lengths[i], B.lengths[j], UNIT))
 
 
-def letter_counts(A: Letters) -> Items:
-    """Return the letters of each string as the items of a set; its second e is another item than its first."""
-    return as_counted(A.lengths, A.text)
-
-
 def neighbor_counts(A: Letters) -> Items:
-    """Return the pairs of neighboring letters in the same way; 0 stands before the first and after the last letter."""
+    """Return the pairs of neighboring letters as counted items; 0 stands before the first and after the last letter."""
     sizes = A.lengths + 1
     before, after = np.zeros((2, int(sizes.sum())), np.uint64)
     places = np.arange(len(A.text)) + A.owners  # each string before has one more pair than letters
@@ -181,11 +168,12 @@ def _as_costs(given: Any) -> Costs:
         return UNIT
     if not isinstance(given, (tuple, list)) or len(given) != 3:
         raise ValueError(f"costs must be three numbers, of insertions, deletions and substitutions, got {brief(given)}")
-    names = "insertions", "deletions", "substitutions"
-    insertion, deletion, substitution = (
-        float(check_positive(f"the cost of {name}", cost)) for name, cost in zip(names, given, strict=True)
+    insertion, deletion, substitution = given
+    return (
+        check_positive("the cost of insertions", insertion),
+        check_positive("the cost of deletions", deletion),
+        check_positive("the cost of substitutions", substitution),
     )
-    return insertion, deletion, substitution
 
 
 def _largest(a: Any, b: Any, costs: Costs) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,20 +20,13 @@ class Letters(Ragged):
     """Strings as numbers of letters, stored consecutively: string i is ``text[starts[i]:starts[i + 1]]``."""
 
     of_entries = ("text",)
+    described_by = ("text",)
     text: np.ndarray
 
-    def entries(self) -> tuple[np.ndarray, ...]:
-        """Return the letters."""
-        return (self.text,)
 
-
-def as_letters(objects: Any) -> Letters:
-    """Return the letters of all strings: unicode code points, or the values of bytes."""
-    return _letters(as_objects(objects), 0)
-
-
-def _letters(strings: list[Any], first: int) -> Letters:
-    """Return the letters of some strings, the first of which errors call object number `first`."""
+def as_letters(objects: Any, first: int = 0) -> Letters:
+    """Return unicode code points, or the values of bytes; errors call the first string object number `first`."""
+    strings = as_objects(objects)
     try:
         text = "".join(strings)
     except TypeError:
@@ -44,13 +38,10 @@ def _letters(strings: list[Any], first: int) -> Letters:
 def letters_in_parts(objects: Any) -> Iterator[Letters]:
     """Yield the letters of some strings after the other: a letter takes four bytes, what is made of it even more."""
     strings = as_objects(objects)
-    ends = np.cumsum([len(one) if isinstance(one, (str, bytes, bytearray)) else 0 for one in strings])
-    start = 0
-    while start < max(1, len(strings)):
-        before = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + LETTERS_AT_ONCE, side="right")))
-        yield _letters(strings[start:stop], start)
-        start = stop
+    sizes = [len(one) for one in strings if isinstance(one, (str, bytes, bytearray))]
+    portions = np.cumsum(sizes) // LETTERS_AT_ONCE
+    cuts = [0, *(np.flatnonzero(np.diff(portions)) + 1).tolist(), len(strings)]
+    yield from (as_letters(strings[first:last], first) for first, last in pairwise(cuts))
 
 
 def as_text(i: int, string: Any) -> str:

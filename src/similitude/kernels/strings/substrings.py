@@ -14,14 +14,11 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops
 from similitude.compute.loops import BagArrays, Patterns
 from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, remembered
-from similitude.kernels.ragged import places_of, starts_of_kept
+from similitude.kernels.ragged import places_of, starts_of, starts_of_kept
 from similitude.kernels.strings.bags import Bags, bag_features, bag_products, joined_bags
 from similitude.kernels.strings.letters import Letters, as_letters, letters_in_parts, numbered
 from similitude.similarity import KERNEL, Similarity
 from similitude.support import brief, check_integer, check_positive
-
-MOST_PATTERNS = 5_000
-"""The largest number of sets of positions; each gives one feature of every window."""
 
 MOST_POSITIONS = 1_000_000
 """The largest number of positions in all sets together, which are held in memory."""
@@ -43,9 +40,12 @@ class BagSimilarity(Similarity):
         """Return the bag of features of each string."""
         return joined_bags([self.bags(letters).compact() for letters in letters_in_parts(objects)])
 
+    def _windows(self, letters: Letters) -> BagArrays:
+        return loops.window_bags(letters.text, letters.starts, self.patterns())
+
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of windows of each string."""
-        return Bags.of(loops.window_bags(letters.text, letters.starts, self.patterns()))
+        return Bags.of(self._windows(letters))
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of bags."""
@@ -133,9 +133,9 @@ class Spectrum(WeightedFeatures, BagSimilarity):
     def check_params(self) -> None:
         """Validate the length and the weights."""
         p = check_integer("p", self.p, 1)
-        if (p * (p + 1) // 2 if self.blended else p) > MOST_POSITIONS:
-            most = isqrt(2 * MOST_POSITIONS) if self.blended else MOST_POSITIONS
-            lengths = "substrings of all lengths up to p" if self.blended else "substrings"
+        most = isqrt(2 * MOST_POSITIONS) if self.blended else MOST_POSITIONS
+        lengths = "substrings" + " of all lengths up to p" * bool(self.blended)
+        if p > most:
             raise ValueError(
                 f"p = {p:,} is too large: the limit for {lengths} is about {most:,}; a p that is longer than all "
                 f"strings finds nothing, so take the length of what they share"
@@ -146,21 +146,23 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         """Refuse a key that is no substring of a length that is compared."""
         if not isinstance(key, str):
             raise TypeError(f"weights name substrings, which are texts, got {brief(key)}")
-        if len(key) != self.p and not (self.blended and 1 <= len(key) <= self.p):
-            lengths = f"1 to {self.p}" if self.blended else str(self.p)
+        if len(key) not in self._lengths():
+            lengths = "1 to " * bool(self.blended) + str(self.p)
             raise ValueError(f"weights name {brief(key)}, and substrings of length {lengths} are compared")
+
+    def _lengths(self) -> Sequence[int]:
+        return range(1 if self.blended else int(self.p), int(self.p) + 1)
 
     def _key_params(self) -> tuple[Any, ...]:
         return int(self.p), bool(self.blended)
 
     def patterns(self) -> Patterns:
         """Return windows of length p, or of each length up to p."""
-        lengths = range(1, int(self.p) + 1) if self.blended else (int(self.p),)
-        return _patterns(tuple((tuple(range(length)), length) for length in lengths))
+        return _patterns(tuple((tuple(range(length)), length) for length in self._lengths()))
 
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of substrings of each string; with weights, without those of weight 0."""
-        bags = loops.window_bags(letters.text, letters.starts, self.patterns())
+        bags = self._windows(letters)
         if self.weights is None:
             return Bags.of(bags)
         known, roots = remembered(self, self._known_substrings, "substrings", self._key_params())
@@ -169,34 +171,37 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         scales[theirs[theirs >= 0]] = roots[theirs >= 0]
         values = scales[numbers]
         kept = values > 0
-        values = values[kept] * bags.counts[kept] if self.counts else values[kept]
-        return Bags.of(_only(bags, kept), values)
+        if self.counts:
+            values = values * bags.counts
+        return Bags.of(_only(bags, kept), values[kept])
 
     def _known_substrings(self) -> tuple[BagArrays, np.ndarray]:
         """Return the substrings that have a weight as bags of one feature each, and the roots of the weights."""
         given: Any = self.weights
         letters = as_letters(list(given) or [""])
-        patterns = self.patterns()
-        bags = loops.window_bags(letters.text, letters.starts, patterns)
-        at, which = np.divmod(bags.places, len(patterns.spans))
-        owners = np.repeat(np.arange(len(letters)), np.diff(bags.starts))
-        whole = (at == 0) & (patterns.spans[which] == letters.lengths[owners])
+        bags = self._windows(letters)
+        at, spans = self._where(bags)
+        whole = (at == 0) & (spans == np.repeat(letters.lengths, np.diff(bags.starts)))
         return _only(bags, whole), np.sqrt(np.fromiter(given.values(), float, len(given)))
+
+    def _where(self, bags: BagArrays) -> tuple[np.ndarray, np.ndarray]:
+        """Return where each feature begins in its string, and its length."""
+        _, _, spans = self.patterns()
+        at, which = np.divmod(bags.places, len(spans))
+        return at, spans[which]
 
     def feature_table(self, objects: Any) -> FeatureTable:
         """Return the numbers of occurrences, or their presence, and the substrings."""
         from scipy.sparse import csr_array
 
         letters = as_letters(objects)
-        patterns = self.patterns()
-        bags = loops.window_bags(letters.text, letters.starts, patterns)
-        columns, _, width = loops.shared_features(bags, bags, patterns)
-        values = bags.counts.astype(float) if self.counts else np.ones(len(columns))
+        bags = self._windows(letters)
+        columns, _, width = loops.shared_features(bags, bags, self.patterns())
+        values = Bags.of(bags).numbers(bool(self.counts))
         _, first = np.unique(columns, return_index=True)
-        at, which = np.divmod(bags.places[first], len(patterns.spans))
-        begins = letters.starts[np.searchsorted(bags.starts, first, side="right") - 1] + at
-        spans = patterns.spans[which]
-        pieces = [letters.text[a : a + span] for a, span in zip(begins.tolist(), spans.tolist(), strict=True)]
+        at, spans = self._where(bags)
+        begins = (np.repeat(letters.starts[:-1], np.diff(bags.starts)) + at)[first]
+        pieces = [letters.text[a : a + span] for a, span in zip(begins, spans[first], strict=True)]
         keys = ["".join(map(chr, piece.tolist())) for piece in pieces]
         return FeatureTable(csr_array((values, columns, bags.starts), shape=(len(letters), width)), keys)
 
@@ -213,8 +218,7 @@ def _only(bags: BagArrays, kept: np.ndarray) -> BagArrays:
 @lru_cache(maxsize=64)
 def _patterns(of: tuple[tuple[Sequence[int], int], ...]) -> Patterns:
     positions = np.array([at for chosen, _ in of for at in chosen], np.int64)
-    starts = np.concatenate([[0], np.cumsum([len(chosen) for chosen, _ in of])]).astype(np.int64)
-    return Patterns(positions, starts, np.array([span for _, span in of], np.int64))
+    return positions, starts_of([len(chosen) for chosen, _ in of]), np.array([span for _, span in of], np.int64)
 
 
 class Gapped(BagSimilarity):
@@ -257,10 +261,10 @@ class Gapped(BagSimilarity):
         check_integer("g", self.g, 1)
         if check_integer("m", self.m, 0) >= self.g:
             raise ValueError(f"m must be below g = {self.g}, so that a position is left, got {brief(self.m)}")
-        if self.m > 0 and (self.g > MOST_PATTERNS or comb(self.g, self.m) > MOST_PATTERNS):
+        if self.m > 0 and (self.g > 5_000 or comb(self.g, self.m) > 5_000):
             raise ValueError(
-                f"g = {self.g} and m = {self.m} make more than {MOST_PATTERNS:,} sets of positions: take a smaller g, "
-                f"or an m nearer to 0 or g"
+                f"g = {self.g} and m = {self.m} make more than 5,000 sets of positions: take a smaller g, or an m "
+                f"nearer to 0 or g"
             )
         if comb(self.g, self.m) * (self.g - self.m) > MOST_POSITIONS:
             raise ValueError(
@@ -321,7 +325,7 @@ class Mismatch(BagSimilarity):
 
     def unresolved(self) -> list[str]:
         """Return the name of the alphabet while it is None; a string is an alphabet, not unresolved."""
-        return ["alphabet"] if self.alphabet is None else []
+        return ["alphabet"] * (self.alphabet is None)
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
         """Take the letters that occur in X as the alphabet, in the order of their code points."""
@@ -351,11 +355,12 @@ class Mismatch(BagSimilarity):
     def _letters(self) -> np.ndarray:
         if not isinstance(self.alphabet, Iterable):
             raise TypeError(f"alphabet must be a string, or a sequence of letters, got {brief(self.alphabet)}")
-        given = self.alphabet if isinstance(self.alphabet, (str, bytes)) else list(self.alphabet)
-        letters: np.ndarray = np.zeros(0, np.uint32)
-        if len(given):
-            letters = np.unique(as_letters([given] if isinstance(given, (str, bytes)) else given).text)
-        if len(letters) != len(given) or (isinstance(given, list) and not all(map(len, given))):
+        given: Any = self.alphabet
+        if isinstance(given, bytes):
+            given = given.decode("latin-1")
+        given = list(given)
+        letters = np.unique(as_letters([*given, ""]).text)
+        if len(letters) != len(given) or not all(map(len, given)):
             raise ValueError(f"alphabet must hold single letters, each of them once, got {brief(self.alphabet)}")
         return letters
 

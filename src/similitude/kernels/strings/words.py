@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -122,10 +122,10 @@ class Words(WeightedFeatures):
 
     def written_params(self) -> dict[str, str]:
         """Return the parameters as `repr` shows them; no weights are not the default here."""
-        return super().written_params() | ({"weights": "None"} if self.weights is None else {})
+        return {"words": "", "letters": "", "weights": "None"} | super().written_params()
 
     def _key_params(self) -> tuple[Any, ...]:
-        return int(self.words), self.letters if self.letters is None else tuple(self.letters)
+        return int(self.words), tuple(self.letters or ())
 
     def encode(self, objects: Any) -> Encoding:
         """Return the terms of each text with their values, as vectors of length 1, or 0 for a text without terms."""
@@ -167,7 +167,8 @@ class Words(WeightedFeatures):
 
         found = self._counted(objects)
         shape = len(found.starts) - 1, len(found.keys)
-        return FeatureTable(csr_array((found.counts, found.columns, found.starts), shape=shape), _names(found))
+        names = found.names.astype("<u4", copy=False).tobytes().decode("utf-32-le").split("\n")[:-1]
+        return FeatureTable(csr_array((found.counts, found.columns, found.starts), shape=shape), names)
 
     def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
         """Return the terms; pieces of words in quotes."""
@@ -179,21 +180,16 @@ def _words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-def _names(found: TermArrays) -> list[str]:
-    return found.names.astype("<u4", copy=False).tobytes().decode("utf-32-le").split("\n")[:-1]
-
-
 @cache
 def _term_counter(words: int, shortest: int, longest: int) -> Callable[[Any], TermArrays]:
     """Return the function that counts terms of these sizes, always the same one, so that its values are remembered."""
-    return partial(_counted_terms, words=words, shortest=shortest, longest=longest)
 
+    def counted(objects: Any) -> TermArrays:
+        texts = as_letters([as_text(i, one).lower() for i, one in enumerate(as_objects(objects))])
+        found = loops.term_bags(_only_words(texts.text), texts.starts, words, shortest, longest)
+        return found._replace(counts=1.0 + np.log(found.counts))
 
-def _counted_terms(objects: Any, words: int, shortest: int, longest: int) -> TermArrays:
-    """Return the terms of each text; of each the logarithm of its count, plus one."""
-    texts = as_letters([as_text(i, one).lower() for i, one in enumerate(as_objects(objects))])
-    found = loops.term_bags(_only_words(texts.text), texts.starts, words, shortest, longest)
-    return found._replace(counts=1.0 + np.log(found.counts))
+    return counted
 
 
 def _only_words(text: np.ndarray) -> np.ndarray:

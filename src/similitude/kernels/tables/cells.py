@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import cached_property
 from itertools import compress
 from numbers import Real
 from typing import Any
@@ -15,8 +16,15 @@ from similitude.compute import as_objects, check_columns, check_objects, is_colu
 from similitude.kernels.ragged import item_keys, listed
 from similitude.support import brief, check_nonnegative
 
-ANY_KIND = ("mixed", "missing")
-"""Kinds of columns that do not restrict later ones."""
+KINDS_OF_CELLS: dict[str, Any] = {
+    "number": (Real, Decimal, np.bool_),
+    "text": str,
+    "bytes": bytes,
+    "time": (date, np.datetime64),
+    "duration": (timedelta, np.timedelta64),
+    "items": (Set, list, tuple, np.ndarray),
+}
+"""Types of the values of each kind; others are of a kind of their own."""
 
 
 def column_names(X: Any) -> list[Any]:
@@ -30,18 +38,19 @@ def column_names(X: Any) -> list[Any]:
     return list(first)
 
 
-def column(X: Any, name: Any, optional: bool = False) -> Any:
+def column(X: Any, name: Any, optional: bool = False) -> Cells:
     """Return one column, as it is in a data frame, else as a list, with None for an `optional` key that is absent."""
     if is_table(X):
         there = check_columns(X)
         if name not in there:
             raise ValueError(f"there is no column {name!r}: the table has {brief(there)}")
         nested = str(X[name].dtype).startswith(("List(", "Array(", "Struct(", "Object"))
-        return X[name].to_list() if nested else X[name]
-    return [
-        None if optional and isinstance(row, Mapping) and name not in row else _cell(row, name, i)
-        for i, row in enumerate(as_objects(X))
-    ]
+        return Cells(X[name].to_list() if nested else X[name], name)
+    cells = []
+    for i, row in enumerate(as_objects(X)):
+        absent = optional and isinstance(row, Mapping) and name not in row
+        cells.append(None if absent else _cell(row, name, i))
+    return Cells(cells, name)
 
 
 def _cell(row: Any, name: Any, i: int) -> Any:
@@ -67,55 +76,137 @@ def is_missing(value: Any) -> bool:
 def missing_cells(values: Any) -> np.ndarray:
     """Return a boolean array that marks the missing cells of a column."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-        return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+        return np.asarray(values != values)
     if hasattr(values, "isna"):
         return np.asarray(values.isna(), dtype=bool)
-    if is_column(values):
-        missing = values.is_null()
-        return (missing | values.is_nan().fill_null(True) if values.dtype.is_float() else missing).to_numpy()
-    return np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
+    if not is_column(values):
+        return np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
+    missing = values.is_null()
+    if values.dtype.is_float():
+        missing |= values.is_nan().fill_null(True)
+    return np.asarray(missing.to_numpy())
+
+
+class Cells:
+    """The values of a column as they are stored, which of them are missing, and the name of the column."""
+
+    def __init__(self, values: Any, name: Any = None) -> None:
+        self.values = values
+        self.name = name
+        self.missing = missing_cells(values)
+
+    @classmethod
+    def of(cls, objects: Any) -> Cells:
+        """Return single values: a column unchanged, anything else as a list."""
+        return cls(objects if is_column(objects) else as_objects(objects))
+
+    def known(self) -> list[Any]:
+        """Return the values that are not missing."""
+        return list(compress(listed(self.values), (~self.missing).tolist()))
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether pandas or polars store it as categories."""
+        return type(getattr(self.values, "dtype", None)).__name__ in ("CategoricalDtype", "Categorical", "Enum")
+
+    @cached_property
+    def kind(self) -> str:
+        """Number, text, bytes, items, time, duration, the name of another type, mixed or missing."""
+        if self.missing.all():
+            return "missing"
+        if plain_numbers(self.values) is not None:
+            return "number"
+        dtype = getattr(self.values, "dtype", None)
+        if str(dtype).lower() in ("str", "string"):
+            return "text"
+        if self._holds_times():
+            return "time"
+        of_pandas = self.is_categorical and hasattr(self.values.cat, "categories")
+        cells = self.values.cat.categories if of_pandas else self.known()
+        kinds = {_kind(one) for one in set(map(type, cells))}
+        return kinds.pop() if len(kinds) == 1 else "mixed"
+
+    def check_kind(self, expected: str, why: str) -> None:
+        """Refuse another kind than expected, unless that does not restrict it."""
+        if expected not in ("", "mixed", "missing") and self.kind not in (expected, "missing"):
+            raise TypeError(f"column {self.name!r} holds {self.kind}, for instance {brief(self.known()[0])}: {why}")
+
+    def numbers(self) -> np.ndarray:
+        """Return numbers, or times in seconds, as floats, NaN where missing."""
+        if self.kind == "time":
+            return self.seconds()
+        stored = plain_numbers(self.values)
+        if stored is None:
+            stored = np.full(len(self.missing), np.nan)
+            stored[~self.missing] = self.known()
+        warn_if_rounded(stored, f"column {self.name!r}")
+        numbers = np.where(self.missing, np.nan, stored.astype(float))
+        if np.isinf(numbers).any():
+            i = int(np.isinf(numbers).argmax())
+            raise ValueError(f"column {self.name!r} is {numbers[i]} in row {i}: numbers must be finite")
+        return numbers
+
+    def seconds(self) -> np.ndarray:
+        """Return dates or times as seconds since 1970 (UTC if they have a time zone), NaN where missing."""
+        if self._holds_times():
+            times = np.asarray(self.values, dtype="datetime64[us]")
+        else:
+            times = np.full(len(self.missing), np.datetime64("NaT", "us"))
+            times[~self.missing] = list(map(_time, self.known()))
+        return np.where(self.missing, np.nan, times.astype(np.int64) / 1e6)
+
+    def _holds_times(self) -> bool:
+        dtype = getattr(self.values, "dtype", None)
+        return getattr(dtype, "kind", "O") == "M" or str(dtype).startswith(("Date", "Datetime"))
+
+    def ranks(self, order: Sequence[Any], what: str) -> np.ndarray:
+        """Return the ranks of ordered categories from 0 to 1, NaN if missing; `what` is ``"object {}"`` in errors."""
+        ranks = {category: float(rank) for rank, category in enumerate(order)}
+        found = np.full(len(self.missing), np.nan)
+        for i, value in enumerate(self.values):
+            if not self.missing[i]:
+                if value not in ranks:
+                    place = what.replace("{}", str(i), 1)
+                    raise ValueError(f"{place} is {brief(value)}, which is not in the order {brief(order)}")
+                found[i] = ranks[value]
+        return found / max(1, len(ranks) - 1)
+
+    def order(self) -> list[Any] | None:
+        """Return the categories of an ordered categorical of pandas or an Enum of polars, lowest first."""
+        dtype = getattr(self.values, "dtype", None)
+        categories = getattr(dtype, "categories", None)
+        if categories is None or not (getattr(dtype, "ordered", False) or type(dtype).__name__ == "Enum"):
+            return None
+        return listed(categories)
+
+    def keys(self) -> np.ndarray:
+        """Return one 64-bit key per cell, equal for equal values, 0 where missing."""
+        found = np.zeros(len(self.missing), np.uint64)
+        known = take(self.values, np.flatnonzero(~self.missing))
+        numbers = plain_numbers(known)  # without missing ones, which would turn integers into floats
+        if numbers is not None:
+            different, which = np.unique(numbers, return_inverse=True)
+            found[~self.missing] = item_keys(different.tolist())[which]
+        elif self.is_categorical and hasattr(known.cat, "codes"):  # of pandas
+            found[~self.missing] = item_keys(known.cat.categories.tolist())[known.cat.codes.to_numpy()]
+        else:
+            found[~self.missing] = item_keys(listed(known))
+        return found
 
 
 def plain_numbers(values: Any) -> np.ndarray | None:
     """Return a column that is stored as numbers as an array, NaN where missing; None for any other column."""
-    if isinstance(values, np.ndarray):
-        return values if values.dtype.kind in "biuf" else None
     if hasattr(values, "isna"):  # pandas, where extension types have a kind as well
         if getattr(values.dtype, "kind", "O") not in "biuf":
             return None
         if values.isna().any():
             return values.to_numpy(dtype=float, na_value=np.nan)
         return values.to_numpy()
+    if isinstance(values, np.ndarray):
+        return values if values.dtype.kind in "biuf" else None
     if is_column(values) and (values.dtype.is_numeric() or str(values.dtype) == "Boolean"):
         return np.asarray(values.to_numpy(), dtype=float if values.null_count() else None)
     return None
-
-
-def numbers_or_seconds(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:
-    """Return a column of numbers or times as floats, NaN where missing; errors name the column."""
-    if kind == "time":
-        return seconds(values, missing)
-    stored = plain_numbers(values)
-    if stored is None:
-        stored = np.array([np.nan if gone else one for one, gone in zip(values, missing, strict=True)], dtype=float)
-    warn_if_rounded(stored, f"column {name!r}")
-    numbers = np.where(missing, np.nan, stored.astype(float))
-    if np.isinf(numbers).any():
-        i = int(np.flatnonzero(np.isinf(numbers))[0])
-        raise ValueError(f"column {name!r} is {numbers[i]} in row {i}: numbers must be finite")
-    return numbers
-
-
-def seconds(values: Any, missing: np.ndarray) -> np.ndarray:
-    """Return a column of dates or times as seconds since 1970 (UTC if they have a time zone), NaN where missing."""
-    if hasattr(values, "isna") and getattr(values.dtype, "kind", "O") == "M":
-        times = values.to_numpy(dtype="datetime64[us]")
-    elif is_column(values) and str(values.dtype).startswith(("Date", "Datetime")):
-        times = values.to_numpy().astype("datetime64[us]")
-    else:
-        stored = np.datetime64("NaT", "us") if missing.any() else None
-        times = np.array([stored if gone else _time(one) for one, gone in zip(values, missing, strict=True)])
-    return np.where(missing, np.nan, times.astype("datetime64[us]").astype(np.int64) / 1e6)
 
 
 def _time(value: Any) -> np.datetime64:
@@ -124,90 +215,8 @@ def _time(value: Any) -> np.datetime64:
     return np.datetime64(value, "us")
 
 
-def kind_of_values(values: Any, missing: np.ndarray) -> str:
-    """Return number, text, bytes, items, time, duration, the name of another type, mixed or missing."""
-    if missing.all():
-        return "missing"
-    if plain_numbers(values) is not None:
-        return "number"
-    dtype = getattr(values, "dtype", None)
-    if str(dtype).lower() in ("str", "string"):
-        return "text"
-    if getattr(dtype, "kind", "O") == "M" or str(dtype).startswith(("Date", "Datetime")):
-        return "time"
-    is_pandas = is_categorical(values) and hasattr(values.cat, "categories")
-    kinds = {_kind(one) for one in set(map(type, values.cat.categories if is_pandas else known_of(values, missing)))}
-    return kinds.pop() if len(kinds) == 1 else "mixed"
-
-
-def check_kind(name: Any, values: Any, missing: np.ndarray, expected: str, why: str) -> str:
-    """Return the kind of a column; refuse another one than expected, unless any is."""
-    kind = kind_of_values(values, missing)
-    if expected not in ("", *ANY_KIND) and kind not in (expected, "missing"):
-        raise TypeError(f"column {name!r} holds {kind}, for instance {brief(known_of(values, missing)[0])}: {why}")
-    return kind
-
-
-def ranks_of(values: Any, missing: np.ndarray, order: Sequence[Any], name: str) -> np.ndarray:
-    """Return the ranks of ordered categories from 0 to 1, NaN if missing; `name` is ``"object {}"`` in errors."""
-    ranks = {category: float(rank) for rank, category in enumerate(order)}
-    found = np.full(len(missing), np.nan)
-    for i, value in enumerate(values):
-        if not missing[i]:
-            if value not in ranks:
-                raise ValueError(
-                    f"{name.replace('{}', str(i), 1)} is {brief(value)}, which is not in the order {brief(order)}"
-                )
-            found[i] = ranks[value]
-    return found / max(1, len(ranks) - 1)
-
-
-def is_categorical(values: Any) -> bool:
-    """Whether a column is stored as categories by pandas or polars."""
-    return type(getattr(values, "dtype", None)).__name__ in ("CategoricalDtype", "Categorical", "Enum")
-
-
-def known_of(values: Any, missing: np.ndarray) -> list[Any]:
-    """Return the values of a column that are not missing."""
-    there = listed(values)
-    return list(compress(there, ~missing)) if missing.any() else there
-
-
 def _kind(cls: type) -> str:
-    if issubclass(cls, (Real, Decimal, np.bool_)):
-        return "number"
-    if issubclass(cls, (str, bytes)):
-        return "text" if issubclass(cls, str) else "bytes"
-    if issubclass(cls, (date, np.datetime64)):
-        return "time"
-    if issubclass(cls, (timedelta, np.timedelta64)):
-        return "duration"
-    return "items" if issubclass(cls, (Set, list, tuple, np.ndarray)) else cls.__name__
-
-
-def keys_of(values: Any, missing: np.ndarray) -> np.ndarray:
-    """Return one 64-bit key per cell, equal for equal values, 0 where missing."""
-    found = np.zeros(len(missing), np.uint64)
-    known = take(values, np.flatnonzero(~missing)) if missing.any() else values
-    numbers = plain_numbers(known)  # without missing ones, which would turn integers into floats
-    if numbers is not None:
-        different, which = np.unique(numbers, return_inverse=True)
-        found[~missing] = item_keys(different.tolist())[which]
-        return found
-    if is_categorical(values) and hasattr(values.cat, "codes"):  # of pandas
-        found[~missing] = item_keys(values.cat.categories.tolist())[values.cat.codes.to_numpy()[~missing]]
-        return found
-    found[~missing] = item_keys(known_of(values, missing))
-    return found
-
-
-def order_of(values: Any) -> list[Any] | None:
-    """Return the categories of an ordered categorical column of pandas or an Enum of polars, lowest first."""
-    dtype = getattr(values, "dtype", None)
-    categories = getattr(dtype, "categories", None)
-    if categories is None or not (getattr(dtype, "ordered", False) or type(dtype).__name__ == "Enum"):
-        return None
-    return listed(categories)
+    return next((kind for kind, types in KINDS_OF_CELLS.items() if issubclass(cls, types)), cls.__name__)
 
 
 def check_weights(weights: Any, names: Iterable[Any] | None) -> None:

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding
-from similitude.kernels.tables.cells import check_kind, check_weights, column, missing_cells, seconds
+from similitude.kernels.tables.cells import check_weights, column
 from similitude.kernels.tables.values import OrMissing
 from similitude.similarity import Maximum, Minimum, Product, Scaled, Similarity, Sum, as_similarity
 from similitude.support import ExpressionError, brief, check_choice, error_prefix, written
 
-HOWS = {"mean": np.add, "sum": np.add, "product": np.multiply, "max": np.maximum, "min": np.minimum}
-"""The ways to combine the values of the columns."""
-
-
-EQUAL_CELLS: dict[str, Any] = {"strings": "", "sets": frozenset(), "series": [0.0]}
-"""Values of columns that are equal in all rows of a counterexample, by kind of objects; 0.0 for other kinds."""
+HOWS: dict[str, tuple[Any, type[Any]]] = {
+    "mean": (np.add, Sum),
+    "sum": (np.add, Sum),
+    "product": (np.multiply, Product),
+    "max": (np.maximum, Maximum),
+    "min": (np.minimum, Minimum),
+}
+"""The ways to combine the values of the columns, and the nodes of the algebra that do so."""
 
 
 class Columns(Similarity):
@@ -120,14 +122,14 @@ class Columns(Similarity):
         parts = self.parts()
         if self.how == "mean" or self.weights is not None:
             return Sum(*(Scaled(part, factor) for part, factor in zip(parts, self._factors(), strict=True)))
-        nodes: dict[str, type[Any]] = {"sum": Sum, "product": Product, "max": Maximum, "min": Minimum}
-        return nodes[self.how](*parts)
+        return HOWS[self.how][1](*parts)
 
     def counterexamples(self) -> list[Any]:
         """Return rows with a counterexample in one column and equal values in others, and with one in all columns."""
         parts = self.similarities()
         known = {name: [_cells(objects) for objects in part.counterexamples()] for name, part in parts.items()}
-        equal = {name: EQUAL_CELLS.get(part.objects, 0.0) for name, part in parts.items()}
+        cell: dict[str, Any] = {"strings": "", "sets": frozenset(), "series": [0.0]}
+        equal = {name: cell.get(part.objects, 0.0) for name, part in parts.items()}
         rows = [[{**equal, name: cell} for cell in cells] for name, several in known.items() for cells in several]
         if len(known) > 1 and all(known.values()):
             longest = max(len(several[0]) for several in known.values())
@@ -173,7 +175,7 @@ class Columns(Similarity):
         terms = [np.asarray(one, dtype=float) for one in values]
         if self.weights is not None:
             return np.sum([factor * one for factor, one in zip(self._factors(), terms, strict=True)], axis=0)
-        total = reduce(HOWS[self.how], terms)
+        total = reduce(HOWS[self.how][0], terms)
         return total / len(values) if self.how == "mean" else total
 
     def _factors(self) -> list[float]:
@@ -183,19 +185,18 @@ class Columns(Similarity):
     def _column(self, X: Any, name: Any, part: Similarity) -> tuple[Any, str]:
         """Return a column and the kind of its values, validated."""
         takes_missing = _takes_missing(part)
-        values = column(X, name, optional=takes_missing)
-        missing = missing_cells(values)
-        if missing.any() and not takes_missing:
-            i = int(np.flatnonzero(missing)[0])
+        cells = column(X, name, optional=takes_missing)
+        if cells.missing.any() and not takes_missing:
+            i = int(cells.missing.argmax())
             raise ValueError(
                 f"column {name!r} has no value in row {i}, and {part!r} does not accept missing values: use "
                 f"OrMissing({part!r}), or fill or drop missing values"
             )
         expected = (self.schema or {}).get(name, "")
-        kind = check_kind(name, values, missing, expected, f"it held {expected} when it was resolved")
-        if kind == "time" and (part.k if isinstance(part, OrMissing) else part).objects == "vectors":
-            return seconds(values, missing), kind
-        return list(values) if kind == "items" else values, kind
+        cells.check_kind(expected, f"it held {expected} when it was resolved")
+        if cells.kind == "time" and "vectors" in (part.objects, isinstance(part, OrMissing) and part.k.objects):
+            return cells.seconds(), cells.kind
+        return list(cells.values) if cells.kind == "items" else cells.values, cells.kind
 
     # A parameter of a column is called columns__name__parameter.
 
@@ -230,9 +231,9 @@ class Columns(Similarity):
         if not isinstance(self.columns, Mapping):
             return super().__repr__()
         parts = (f"{written(name)}: {getattr(one, '__qualname__', repr(one))}" for name, one in self.columns.items())
-        schema = "" if self.schema is None else f", schema={written(self.schema)}"
-        weights = "" if self.weights is None else f", weights={written(self.weights)}"
-        return f"Columns({{{', '.join(parts)}}}, how={written(self.how)}{schema}{weights})"
+        more = {"how": self.how, "schema": self.schema, "weights": self.weights}
+        texts = [f", {name}={written(value)}" for name, value in more.items() if value is not None]
+        return f"Columns({{{', '.join(parts)}}}{''.join(texts)})"
 
 
 def _cells(objects: list[Any]) -> list[Any]:

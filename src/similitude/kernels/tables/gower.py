@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -10,43 +10,25 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.feature_weights import counted
-from similitude.kernels.tables.cells import (
-    check_kind,
-    check_weights,
-    column,
-    column_names,
-    is_categorical,
-    keys_of,
-    kind_of_values,
-    known_of,
-    missing_cells,
-    numbers_or_seconds,
-    order_of,
-    ranks_of,
-)
+from similitude.kernels.tables.cells import Cells, check_weights, column, column_names
 from similitude.similarity import SYMMETRIC, UNIT_KERNEL, Similarity
 from similitude.support import brief
 
-CATEGORIES = ("number", "text", "bytes", "mixed")
-"""Kinds of values that are compared for equality; of numbers only True and False."""
-
 
 class Range(NamedTuple):
-    """How the values of a column are compared.
-
-    The kind is ``number`` or ``time``, relative to the range from ``low`` to ``high`` (of times in seconds); ``order``,
-    by rank in ``order``; or ``equal``, where ``values`` is the kind of values that the column must hold, empty if any.
-    """
+    """How a column is compared: ``number`` or ``time`` in a range, rank in an ``order``, or ``equal`` values."""
 
     kind: str
     low: float = 0.0
     high: float = 0.0
-    order: list[Any] | None = None
+    order: Sequence[Any] = ()
     values: str = ""
 
     def written(self, number: float) -> Any:
         """Return a number of the range as a person writes it."""
-        return _written_time(number) if self.kind == "time" else number
+        if self.kind != "time":
+            return number
+        return np.datetime64(round(number * 1e6), "us").item().isoformat()
 
 
 class Gower(Similarity):
@@ -101,10 +83,7 @@ class Gower(Similarity):
     resolves = ("ranges",)
 
     def __init__(
-        self,
-        ranges: Mapping[Any, Any] | None = None,
-        strict: bool = False,
-        weights: Mapping[Any, float] | None = None,
+        self, ranges: Mapping[Any, Any] | None = None, strict: bool = False, weights: Mapping[Any, float] | None = None
     ) -> None:
         self.ranges = ranges
         self.strict = strict
@@ -130,12 +109,11 @@ class Gower(Similarity):
 
     def check_params(self) -> None:
         """Validate the range of each column, and the weights."""
-        check_weights(self.weights, self.ranges if isinstance(self.ranges, Mapping) else None)
-        if self.ranges is None:
-            return
-        if not isinstance(self.ranges, Mapping) or not self.ranges:
-            raise TypeError(f"ranges must be a dict from columns to ranges, got {brief(self.ranges)}")
-        for name, given in self.ranges.items():
+        ranges = self.ranges
+        if ranges is not None and (not isinstance(ranges, Mapping) or not ranges):
+            raise TypeError(f"ranges must be a dict from columns to ranges, got {brief(ranges)}")
+        check_weights(self.weights, ranges)
+        for name, given in (ranges or {}).items():
             _read_range(name, given)
 
     def counterexamples(self) -> list[Any]:
@@ -144,7 +122,9 @@ class Gower(Similarity):
         Where there are two columns: a row with both values, and two with one of them each, which have K = 1 with the
         first row and K = 0 with each other. Of one column of numbers or times: two that are four ranges apart.
         """
-        spans = {} if self.strict else self._spans()
+        if self.strict:
+            return []
+        spans = self._spans()
         if len(spans) > 1:
             first, second, *_ = spans
             nothing = dict.fromkeys(spans)
@@ -168,18 +148,18 @@ class Gower(Similarity):
         numbers = []
         keys = []
         for name, span in self._spans().items():
-            values = column(objects, name)
-            missing = missing_cells(values)
-            if self.strict and missing.any():
-                i = int(np.flatnonzero(missing)[0])
+            cells = column(objects, name)
+            if self.strict and cells.missing.any():
+                i = int(cells.missing.argmax())
                 raise ValueError(f"column {name!r} has no value in row {i}, and strict=True refuses missing values")
             if span.kind == "equal":
-                check_kind(name, values, missing, span.values, f"it held {span.values} before")
-                keys.append(keys_of(values, missing))
+                cells.check_kind(span.values, f"it held {span.values} before")
+                keys.append(cells.keys())
             elif span.kind == "order":
-                numbers.append(ranks_of(values, missing, span.order or [], f"row {{}} of column {name!r}"))
+                numbers.append(cells.ranks(span.order, f"row {{}} of column {name!r}"))
             else:
-                numbers.append(self._scaled(name, values, missing, span))
+                cells.check_kind(span.kind, f"its range is that of {span.kind}s")
+                numbers.append(self._scaled(cells, span))
         n = len((numbers + keys)[0])
         of_keys = np.column_stack([np.empty((n, 0), np.uint64), *keys])
         return np.column_stack([np.empty((n, 0)), *numbers]), of_keys.view(np.int64)
@@ -209,106 +189,84 @@ class Gower(Similarity):
         numbers, keys = A
         return (~np.isnan(numbers).all(axis=1) | (keys != 0).any(axis=1)).astype(float)
 
-    def _scaled(self, name: Any, values: Any, missing: np.ndarray, span: Range) -> np.ndarray:
+    def _scaled(self, cells: Cells, span: Range) -> np.ndarray:
         """Return (value - low) / (high - low), NaN if missing."""
-        numbers = _numbers(name, values, missing, span.kind)
+        numbers = cells.numbers()
         with np.errstate(over="ignore"):
             scaled = (numbers - span.low) / (span.high - span.low)
         outside = (scaled < 0) | (scaled > 1) if self.strict else np.isinf(scaled)
         if outside.any():
-            i = int(np.flatnonzero(outside)[0])
+            i = int(outside.argmax())
             raise ValueError(
-                f"column {name!r} is {span.written(numbers[i])} in row {i}, {'' if self.strict else 'too far '}outside "
-                f"its range from {span.written(span.low)} to {span.written(span.high)}"
+                f"column {cells.name!r} is {span.written(numbers[i])} in row {i}, {'too far ' * (not self.strict)}"
+                f"outside its range from {span.written(span.low)} to {span.written(span.high)}"
             )
         return scaled
 
 
 def _read_range(name: Any, given: Any) -> Range:
     """Validate the range of a column; a range of a single value is compared for equality."""
-    kind, *words = given.split() if isinstance(given, str) and given.strip() else ("",)
+    kind, *words = given.split() if isinstance(given, str) and given.strip() else ("number",)
+    must = f"the range of column {name!r} must be"
     if kind == "equal":
         return Range("equal", values="".join(words[-1:]))
     if kind == "time":
-        low, high = _times(name, given, words)
-        return Range("equal", values="time") if low == high else Range("time", low, high)
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__") or len(given) == 0:
-        raise ValueError(
-            f"the range of column {name!r} must be (low, high), 'equal', 'time FIRST LAST', or a list of ordered "
-            f"categories, got {brief(given)}"
-        )
-    two = len(given) == 2 and all(isinstance(end, Real) and not isinstance(end, bool) for end in given)
-    if isinstance(given, list) or not two:
-        if len({*given}) < len(given):
-            raise ValueError(f"the range of column {name!r} names a category twice: {brief(given)}")
-        single = Range("equal", values="number" if isinstance(given[0], Real) else "")
-        return single if len(given) == 1 else Range("order", order=list(given))
-    if not (np.isfinite(given).all() and given[0] <= given[1] and np.isfinite(given[1] - given[0])):
-        raise ValueError(f"the range of column {name!r} must be two finite numbers, low <= high, got {brief(given)}")
-    if given[0] == given[1]:
-        return Range("equal", values="number")
-    return Range("number", given[0], given[1])
-
-
-def _times(name: Any, given: str, words: list[str]) -> tuple[float, float]:
-    try:
-        low, high = (float(np.datetime64(end, "us").astype(np.int64) / 1e6) for end in words)
-    except ValueError:
-        low = np.inf
-        high = -np.inf
-    if not low <= high:
-        raise ValueError(
-            f"the range of column {name!r} must be two times, as in 'time 2001-01-01 2001-12-31T23:59', got {given!r}"
-        )
-    return low, high
+        try:
+            low, high = (float(np.datetime64(end, "us").astype(np.int64) / 1e6) for end in words)
+        except ValueError:
+            low = high = np.nan
+        if not low <= high:
+            raise ValueError(f"{must} two times, as in 'time 2001-01-01 2001-12-31T23:59', got {given!r}")
+    else:
+        if isinstance(given, (str, bytes)) or not hasattr(given, "__len__") or len(given) == 0:
+            many = "(low, high), 'equal', 'time FIRST LAST', or a list of ordered categories"
+            raise ValueError(f"{must} {many}, got {brief(given)}")
+        two = len(given) == 2 and all(isinstance(end, Real) and not isinstance(end, bool) for end in given)
+        if isinstance(given, list) or not two:
+            if len({*given}) < len(given):
+                raise ValueError(f"the range of column {name!r} names a category twice: {brief(given)}")
+            if len(given) > 1:
+                return Range("order", order=list(given))
+            return Range("equal", values="number" * isinstance(given[0], Real))
+        low, high = given
+        if not (np.isfinite([low, high]).all() and low <= high and np.isfinite(high - low)):
+            raise ValueError(f"{must} two finite numbers, low <= high, got {brief(given)}")
+    if low == high:
+        return Range("equal", values=kind)
+    return Range(kind, low, high)
 
 
 def _typical(span: Range, ranges: int = 0) -> Any:
     """Return a value that a column may hold; of numbers and times, as many ranges above the lowest."""
-    if span.kind == "order":
-        return (span.order or [])[0]
     value = span.low + ranges * (span.high - span.low)
     if "time" in (span.kind, span.values):
         return np.datetime64(round(value * 1e6), "us").item()
     if "number" in (span.kind, span.values):
         return value
-    return b"a" if span.values == "bytes" else "a"
+    if span.values == "bytes":
+        return b"a"
+    return [*span.order, "a"][0]
 
 
-def _written_time(seconds: float) -> str:
-    return str(np.datetime64(round(seconds * 1e6), "us").item().isoformat())
-
-
-def _range_of(name: Any, values: Any) -> Any:
+def _range_of(name: Any, cells: Cells) -> Any:
     """Return the range of a column, as `Gower.ranges` holds it."""
-    missing = missing_cells(values)
-    kind = kind_of_values(values, missing)
-    if kind == "missing":
+    if cells.kind == "missing":
         raise ValueError(f"column {name!r} holds no value at all: drop it, or give ranges")
-    order = order_of(values)
+    order = cells.order()
     if order is not None:
         return order
-    is_number = kind == "number" and not _is_boolean(values, missing) and not is_categorical(values)
-    if is_number or kind == "time":
-        known = _numbers(name, values, missing, kind)[~missing]
-        low = float(known.min())
-        high = float(known.max())
-        return (low, high) if is_number else f"time {_written_time(low)} {_written_time(high)}"
-    if kind not in CATEGORIES:
+    stored = str(getattr(cells.values, "dtype", "object")).lower()
+    boolean = stored.startswith("bool") or (stored == "object" and {*map(type, cells.known())} <= {bool, np.bool_})
+    is_number = cells.kind == "number" and not boolean and not cells.is_categorical
+    if is_number or cells.kind == "time":
+        known = cells.numbers()[~cells.missing]
+        span = Range(cells.kind, float(known.min()), float(known.max()))
+        if is_number:
+            return span.low, span.high
+        return f"time {span.written(span.low)} {span.written(span.high)}"
+    if cells.kind not in ("number", "text", "bytes", "mixed"):  # of numbers only True and False
         raise TypeError(
-            f"column {name!r} holds {kind}: Gower compares numbers, times and categories. Turn it into one of these, "
-            f"leave it out, or say how it is compared with Columns"
+            f"column {name!r} holds {cells.kind}: Gower compares numbers, times and categories. Turn it into one of "
+            f"these, leave it out, or say how it is compared with Columns"
         )
-    return f"equal {kind}"
-
-
-def _is_boolean(values: Any, missing: np.ndarray) -> bool:
-    stored = str(getattr(values, "dtype", "")).lower()
-    if stored.startswith("bool"):
-        return True
-    return stored in ("", "object") and set(map(type, known_of(values, missing))) <= {bool, np.bool_}
-
-
-def _numbers(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:
-    check_kind(name, values, missing, kind, f"its range is that of {kind}s")
-    return numbers_or_seconds(name, values, missing, kind)
+    return f"equal {cells.kind}"

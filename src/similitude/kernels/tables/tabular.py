@@ -9,16 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from similitude.compute import as_matrix, profile_of
-from similitude.kernels.tables.cells import (
-    check_kind,
-    column,
-    column_names,
-    is_categorical,
-    kind_of_values,
-    known_of,
-    missing_cells,
-    numbers_or_seconds,
-)
+from similitude.kernels.tables.cells import Cells, column, column_names
 from similitude.kernels.vectors.pairwise import takes_vectors
 from similitude.similarity import OfImages, Similarity, hints_of_parts
 from similitude.support import brief, outlier_limits
@@ -85,100 +76,100 @@ class Tabular(OfImages):
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Tabular:
         """Learn from X how columns become numbers, and resolve the kernel on these numbers."""
-        whole = self if self.columns is not None else self.with_params(columns=self._learned(X))
-        resolved: Any = OfImages.resolve(whole, X, random_state, sample_weight)
+        columns: Any = self.columns
+        if columns is None and _is_matrix(X):
+            columns = [learn_column(Cells(values, i), self.ranks) for i, values in enumerate(as_matrix(X).T)]
+        elif columns is None:
+            columns = {name: learn_column(column(X, name), self.ranks) for name in column_names(X)}
+        resolved: Any = OfImages.resolve(self.with_params(columns=columns), X, random_state, sample_weight)
         return resolved
-
-    def _learned(self, X: Any) -> Any:
-        if _is_matrix(X):
-            return [learn_column(i, values, self.ranks) for i, values in enumerate(as_matrix(X).T)]
-        return {name: learn_column(name, column(X, name), self.ranks) for name in column_names(X)}
 
     def features(self, X: Any) -> np.ndarray:
         """Return the numbers that the rows become, in single precision for matrices in single precision."""
-        parts = [part for _, part in self._parts(X)]
-        single = _is_matrix(X) and X.dtype == np.float32
-        return np.concatenate(parts, axis=1, dtype=np.float32 if single else np.float64, casting="same_kind")
+        dtype = np.float32 if _is_matrix(X) and X.dtype == np.float32 else np.float64
+        return np.concatenate([part for _, part in self._parts(X)], axis=1, dtype=dtype, casting="same_kind")
 
     def feature_columns(self, X: Any) -> tuple[list[str], np.ndarray]:
         """Return the names of the columns, and the position of the column that each feature belongs to."""
         parts = self._parts(X)
         owners = np.repeat(np.arange(len(parts)), [part.shape[1] for _, part in parts])
-        return [f"column {name}" if isinstance(self.columns, list) else str(name) for name, _ in parts], owners
+        before = "column " * isinstance(self.columns, list)
+        return [f"{before}{name}" for name, _ in parts], owners
 
     def _parts(self, X: Any) -> list[tuple[Any, np.ndarray]]:
         if isinstance(self.columns, list):
             A = as_matrix(X)
             if A.shape[1] != len(self.columns):
                 raise ValueError(f"the vectors have {A.shape[1]} columns, and it was resolved on {len(self.columns)}")
-            parts = [(i, column_features(i, spec, A[:, i])) for i, spec in enumerate(self.columns)]
+            parts = [(i, column_features(spec, Cells(A[:, i], i))) for i, spec in enumerate(self.columns)]
         else:
             specs = (self.columns or {}).items()
-            parts = [(name, column_features(name, spec, column(X, name))) for name, spec in specs]
+            parts = [(name, column_features(spec, column(X, name))) for name, spec in specs]
         if not any(part.shape[1] for _, part in parts):
             raise ValueError("no column holds numbers or repeated categories: there is nothing to compare rows by")
         return parts
 
-    def _images(self, X: Any) -> Any:
-        return self.features(X)
+    _images = features
 
 
 def _is_matrix(X: Any) -> bool:
     return hasattr(X, "shape") and not hasattr(X, "columns")
 
 
-def learn_column(name: Any, values: Any, ranks: bool) -> dict[str, Any]:
+def learn_column(cells: Cells, ranks: bool) -> dict[str, Any]:
     """Return how a column becomes numbers, as a dict that `column_features` takes."""
-    missing = missing_cells(values)
-    kind = kind_of_values(values, missing)
-    if kind in ("number", "time") and not is_categorical(values):
-        numbers = numbers_or_seconds(name, values, missing, kind)
-        known = numbers[~missing]
-        low, high = outlier_limits(known)
-        limits = (float(low), float(high)) if known.min() < low or known.max() > high else None
-        center, deviation = _mean_and_deviation(known if limits is None else np.clip(known, *limits))
-        spec = {"kind": kind, "center": center, "scale": 1.0 / deviation if deviation > 0 else 0.0}
-        spec |= {"fill": float(np.median(known)), "missing": bool(missing.any()), "limits": limits}
-        return spec | {"knots": _knots(known) if ranks and deviation > 0 else None}
-    if kind not in ("number", "text", "bytes", "mixed", "missing", "bool"):
+    missing = cells.missing
+    if cells.kind in ("number", "time") and not cells.is_categorical:
+        known = cells.numbers()[~missing]
+        low, high = map(float, outlier_limits(known))
+        limits = None
+        usual = known
+        if known.min() < low or known.max() > high:
+            limits = low, high
+            usual = np.clip(known, low, high)
+        center, scale = _mean_and_scale(usual)
+        spec = {"kind": cells.kind, "center": center, "scale": scale, "fill": float(np.median(known))}
+        spec |= {"missing": bool(missing.any()), "limits": limits, "knots": None}
+        if ranks and scale:
+            spec["knots"] = _knots(known)
+        return spec
+    if cells.kind not in ("number", "text", "bytes", "mixed", "missing"):
         raise TypeError(
-            f"column {name!r} holds {kind}: Tabular takes numbers, times and categories. Leave it out, or say how "
-            f"it is compared with Columns"
+            f"column {cells.name!r} holds {cells.kind}: Tabular takes numbers, times and categories. Leave it out, or "
+            f"say how it is compared with Columns"
         )
-    counts = Counter(known_of(values, missing))
+    counts = Counter(cells.known())
     common = sorted((-times, str(level), i) for i, (level, times) in enumerate(counts.items()) if times > 1)
     levels = list(counts)
-    return {
-        "kind": "category",
-        "levels": [levels[i] for *_, i in common[:40]],
-        "missing": bool(missing.any()) and not missing.all(),
-    }
+    some_missing = bool(missing.any()) and not missing.all()
+    return {"kind": "category", "levels": [levels[i] for *_, i in common[:40]], "missing": some_missing}
 
 
-def column_features(name: Any, spec: dict[str, Any], values: Any) -> np.ndarray:
+def column_features(spec: dict[str, Any], cells: Cells) -> np.ndarray:
     """Return the numbers of a column, one row per cell; there may be none, of a column without repeated categories."""
-    missing = missing_cells(values)
-    marks = [missing.astype(float)] if spec["missing"] else []
+    found = []
     if spec["kind"] == "category":
-        cells = [None if gone else cell for cell, gone in zip(values, missing, strict=True)]
-        indicators = [np.array([cell == level for cell in cells], dtype=float) for level in spec["levels"]]
-        return np.column_stack([np.empty((len(missing), 0)), *indicators, *marks])
-    check_kind(name, values, missing, spec["kind"], f"it held {spec['kind']} before")
-    numbers = np.where(missing, spec["fill"], numbers_or_seconds(name, values, missing, spec["kind"]))
-    limits = spec.get("limits")
-    limited = numbers if limits is None else np.clip(numbers, *limits)
-    found = [(limited - spec["center"]) * spec["scale"]]
-    if spec["knots"] is not None:
-        found.append(np.interp(numbers, *spec["knots"]))
-    return np.column_stack([*found, *marks])
+        known = [None if gone else cell for cell, gone in zip(cells.values, cells.missing, strict=True)]
+        found += [np.array([cell == level for cell in known], dtype=float) for level in spec["levels"]]
+    else:
+        cells.check_kind(spec["kind"], f"it held {spec['kind']} before")
+        numbers = np.where(cells.missing, spec["fill"], cells.numbers())
+        low, high = spec["limits"] or (-np.inf, np.inf)
+        found.append((np.clip(numbers, low, high) - spec["center"]) * spec["scale"])
+        if spec["knots"] is not None:
+            found.append(np.interp(numbers, *spec["knots"]))
+    if spec["missing"]:
+        found.append(cells.missing.astype(float))
+    return np.column_stack([np.empty((len(cells.missing), 0)), *found])
 
 
-def _mean_and_deviation(known: np.ndarray) -> tuple[float, float]:
-    """Return the mean and the standard deviation, 0 for equal numbers; huge numbers do not overflow."""
+def _mean_and_scale(known: np.ndarray) -> tuple[float, float]:
+    """Return the mean and 1 / standard deviation, 0 for equal numbers; huge numbers do not overflow."""
     size = float(np.abs(known).max()) or 1.0
     relative = known / size
     deviation = float(relative.std())
-    return float(relative.mean()) * size, deviation * size if deviation > 1e-12 else 0.0
+    scale = 1.0 / (deviation * size) if deviation > 1e-12 and deviation * size > 0 else 0.0
+    return float(relative.mean()) * size, scale
 
 
 def _knots(known: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

@@ -6,23 +6,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, as_objects, check_objects, is_column, rows, take
-from similitude.kernels.tables.cells import keys_of, missing_cells, order_of, ranks_of
+from similitude.compute import Encoding, Hints, take
+from similitude.kernels.ragged import Ragged, starts_of
+from similitude.kernels.tables.cells import Cells
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 from similitude.support import brief, check_number
 
 
-def _single(objects: Any) -> Any:
-    """Return values one by one: a column unchanged, anything else as a list."""
-    return objects if is_column(objects) else as_objects(objects)
-
-
-def _refuse_missing(values: Any) -> np.ndarray:
-    missing = missing_cells(values)
-    if missing.any():
-        i = int(np.flatnonzero(missing)[0])
+def _complete(objects: Any) -> Cells:
+    """Return single values; refuse missing ones."""
+    values = Cells.of(objects)
+    if values.missing.any():
+        i = int(values.missing.argmax())
         raise ValueError(f"object {i} is missing: define its similarities, for instance with OrMissing(k)")
-    return missing
+    return values
 
 
 class Equal(Similarity):
@@ -45,8 +42,7 @@ class Equal(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return a 64-bit key per value."""
-        values = _single(objects)
-        return keys_of(values, _refuse_missing(values))
+        return _complete(objects).keys()
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return 1 for equal keys, 0 for different ones."""
@@ -100,15 +96,14 @@ class Ordinal(Similarity):
         """Take the order from an ordered categorical column."""
         if self.order is not None:
             return self
-        order = order_of(X)
+        order = Cells.of(X).order()
         if order is None:
             raise ValueError("these values have no order of their own: give Ordinal(order=[...]), lowest first")
         return self.with_params(order=order)
 
     def encode(self, objects: Any) -> Encoding:
         """Return the ranks, scaled to [0, 1]."""
-        values = _single(objects)
-        return ranks_of(values, _refuse_missing(values), self.order, "object {}")
+        return _complete(objects).ranks(self.order, "object {}")
 
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
         """Return 1 minus the differences of ranks."""
@@ -170,7 +165,7 @@ class OrMissing(Similarity):
         """Resolve the part on known values."""
         if not self.k.unresolved():
             return self
-        known = ~missing_cells(_single(X))
+        known = ~Cells.of(X).missing
         if not known.any():
             raise ValueError(f"every value is missing: nothing to fix {', '.join(self.k.unresolved())} from")
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
@@ -178,10 +173,9 @@ class OrMissing(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the encoding of the known values, and their positions."""
-        known = np.flatnonzero(~missing_cells(_single(objects)))
-        places = np.full(check_objects(objects), -1)
-        places[known] = np.arange(len(known))
-        return PartlyKnown(self.k.encode(take(objects, known)) if len(known) else None, places)
+        known = ~Cells.of(objects).missing
+        encoded = self.k.encode(take(objects, np.flatnonzero(known))) if known.any() else None
+        return PartlyKnown(starts_of(known), encoded)
 
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
         """Return K of known pairs, `alike` for pairs that are both missing, 0 for others."""
@@ -199,24 +193,13 @@ class OrMissing(Similarity):
         return values
 
 
-class PartlyKnown:
-    """The encoding of the known values: value i is number ``places[i]`` of `encoded`, or missing if that is -1."""
+class PartlyKnown(Ragged):
+    """The encoding of the known values: a row has one entry, or none if the value is missing."""
 
-    def __init__(self, encoded: Encoding, places: np.ndarray) -> None:
-        self.encoded = encoded
-        self.places = places
+    of_entries = ("encoded",)
+    encoded: Encoding
 
     @property
     def known(self) -> np.ndarray:
         """A boolean array that marks the known values."""
-        return self.places >= 0
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def __getitem__(self, which: Any) -> PartlyKnown:
-        chosen = self.places[which]
-        known = chosen >= 0
-        places = np.full(len(chosen), -1)
-        places[known] = np.arange(np.count_nonzero(known))
-        return PartlyKnown(rows(self.encoded, chosen[known]) if known.any() else None, places)
+        return self.lengths > 0

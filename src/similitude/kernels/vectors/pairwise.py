@@ -11,17 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import (
-    Encoding,
-    Profile,
-    as_matrix,
-    as_numpy,
-    count,
-    is_sparse,
-    loops,
-    namespace,
-    rows,
-)
+from similitude.compute import Encoding, Profile, as_matrix, as_numpy, count, is_sparse, loops, namespace, rows
 from similitude.similarity import Similarity
 from similitude.support import check_positive, generator
 
@@ -43,13 +33,7 @@ def apply_form(form: Form, values: Any) -> Any:
 
 
 class VectorSimilarity(Similarity):
-    """A similarity of vectors that is a function of one number per pair, a sum over features.
-
-    Attributes
-    ----------
-    sums : str
-        What is summed: ``product`` (the dot product), ``squared_difference``, ``absolute_difference`` or ``smaller``.
-    """
+    """A function of one number per pair: of the sum of products, differences or smaller values that `sums` names."""
 
     objects = "vectors"
     sums: str = "product"
@@ -106,9 +90,8 @@ def vector_profile(k: Any) -> Profile | None:
 def pairwise(A: Any, B: Any, sums: str, form: Form, out: Any = None) -> Any:
     """Return a function of one number per pair of rows: of their dot product, or of another sum over features.
 
-    Squared distances of short vectors are computed entry by entry, those of longer ones by a matrix product. Vectors
-    are centered before it, so that data far from the origin lose no precision, and pairs so close that the product
-    loses digits are computed again entry by entry.
+    Vectors are centered before a matrix product, so that data far from the origin lose no precision, and pairs so close
+    that the product loses digits are computed again entry by entry.
     """
     if A.shape[1] != B.shape[1]:
         raise ValueError(f"X has {A.shape[1]} columns and Z has {B.shape[1]}: both need the same dimension")
@@ -117,10 +100,15 @@ def pairwise(A: Any, B: Any, sums: str, form: Form, out: Any = None) -> Any:
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
         if not (is_sparse(A) or is_sparse(B)):
             return into(out, apply_form(form, _of_tensors(A, B, sums)))
-        if sums != "product":
-            return sparse_sums(A, B, sums, form, out)
-        products = sparse_inner(A, B, out)
-        return products if form is IDENTITY else apply_form(form, products)
+        if sums == "product":
+            products = sparse_inner(A, B, out)
+            return products if form is IDENTITY else apply_form(form, products)
+        A, B, out = _ready_sparse(A, B, out)  # not centered, because that would fill the rows
+        if sums != "smaller":
+            _refuse_overflow(A, sums)
+            _refuse_overflow(B, sums)
+        loops.of_sparse_sums(out, csr(A), csr(B), csr(B.T.tocsr()), sums, *form)
+        return out
     # Dimension up to which vectors are compared entry by entry rather than through a matrix product
     if sums == "product" or (sums == "squared_difference" and A.shape[1] > 32):
         return _by_matrix_product(A, B, sums, form, out)
@@ -184,10 +172,10 @@ def _by_matrix_product(A: np.ndarray, B: np.ndarray, sums: str, form: tuple[Any,
     """Return a function of dot products or of squared distances, from a matrix product."""
     distances = sums != "product"
     if distances:
-        A, B, out = _ready(*_centered(A, B), out)
+        A, B = _centered(A, B)
+    A, B, out = _ready(A, B, out)
+    if distances:
         a, b = _finite_norms(A, B)
-    else:
-        A, B, out = _ready(A, B, out)
     # One tile of a Gram matrix, which is then symmetric. With fewer rows the product would rearrange columns more often
     # than a cache that holds the tile saves.
     height, width = (len(A) or 1, len(B) or 1) if A is B else (2048, 4096)
@@ -236,22 +224,17 @@ def _finite_norms(A: Any, B: Any) -> tuple[Any, Any]:
 def _of_tensors(A: Any, B: Any, sums: str) -> Any:
     if sums == "product":
         return inner(A, B)
-    if sums == "squared_difference":
-        return _squared_distances_of_tensors(A, B)
     xp = namespace(A)
-    term = xp.minimum if sums == "smaller" else (lambda a, b: abs(a - b))
-    total = xp.zeros_like(A[:, 0][:, None] * B[:, 0][None, :])
-    for k in range(A.shape[1]):
-        total += term(A[:, k][:, None], B[:, k][None, :])
-    return total
-
-
-def _squared_distances_of_tensors(A: Any, B: Any) -> Any:
+    if sums != "squared_difference":
+        term = xp.minimum if sums == "smaller" else (lambda a, b: abs(a - b))
+        total = xp.zeros_like(A[:, 0][:, None] * B[:, 0][None, :])
+        for k in range(A.shape[1]):
+            total += term(A[:, k][:, None], B[:, k][None, :])
+        return total
     A, B = _centered(*_in_common_precision(A, B))
     a, b = _finite_norms(A, B)
     both = a[:, None] + b[None, :]
     D = both - 2.0 * inner(A, B)
-    xp = namespace(D)
     i, j = xp.nonzero(64 * float(xp.finfo(D.dtype).eps) ** 0.5 * both > D)
     step = max(1, 2**20 // max(1, A.shape[1]))
     for start in range(0, i.shape[0], step):
@@ -288,12 +271,7 @@ def median_distance(
     sample_weight: Any = None,
     sample: int = 1000,
 ) -> float:
-    """Return the median distance between two different rows of A.
-
-    More than 1,000 rows (or `sample`) are represented by a uniform sample; with weights, rows are drawn by weight. A
-    weight counts as repetition. If the median is zero, the mean positive distance is returned; if all distances are
-    zero, 1.
-    """
+    """Return the median distance between two different rows of A, or of a sample; a weight counts as repetition."""
     weight = checked_weights(sample_weight, count(A))
     A, weight = drawn(A, weight, sample, random_state, "median distance from a sample of %d of %d rows")
     if len(weight) > sample:
@@ -360,11 +338,7 @@ MANY_COLUMNS = 2**16
 def sparse_inner(A: Any, B: Any, out: Any = None) -> np.ndarray:
     """Return the dot products <a_i, b_j>, where A, B or both are sparse."""
     if not is_sparse(A):
-        products = sparse_inner(B, A).T
-        if out is None:
-            return np.ascontiguousarray(products)
-        out[...] = products
-        return out
+        return into(out, np.ascontiguousarray(sparse_inner(B, A).T))
     if is_sparse(B):
         A, B, out = _ready_sparse(A, B, out)
         loops.sparse_products(out, csr(A), csr(B.T.tocsr()))
@@ -376,27 +350,16 @@ def sparse_inner(A: Any, B: Any, out: Any = None) -> np.ndarray:
     return out
 
 
-def sparse_sums(A: Any, B: Any, sums: str, form: tuple[Any, ...], out: Any = None) -> np.ndarray:
-    """Return a function of sums over features; rows are not centered, because that would fill them."""
-    A, B, out = _ready_sparse(A, B, out)
-    if sums != "smaller":
-        _refuse_overflow(A, sums)
-        _refuse_overflow(B, sums)
-    loops.of_sparse_sums(out, csr(A), csr(B), csr(B.T.tocsr()), sums, *form)
-    return out
-
-
 def _refuse_overflow(A: Any, sums: str) -> None:
     """Refuse rows whose sums overflow, because their distances would not be numbers."""
     limit = float(np.finfo(A.dtype).max) / 4
     with np.errstate(over="ignore"):
         if np.einsum("i,i->", A.data, A.data) < limit:
             return
-        sizes = np.abs(A.data, dtype=np.float64)
+        sizes = np.abs(A.astype(np.float64))
         if sums == "squared_difference":
-            sizes = sizes * sizes
-        owner = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-        totals = np.bincount(owner, weights=sizes, minlength=A.shape[0])
+            sizes = sizes.multiply(sizes)
+        totals = sizes.sum(axis=1)
     if not (totals < limit).all():
         raise ValueError("the vectors are too long: their sums overflow, so scale them first")
 
@@ -409,14 +372,14 @@ def _ready_sparse(A: Any, B: Any, out: Any) -> tuple[Any, Any, np.ndarray]:
     same = A is B
     A, B = (M if is_sparse(M) and M.format == "csr" and M.dtype == dtype else csr_array(M, dtype=dtype) for M in (A, B))
     if A.shape[1] > MANY_COLUMNS + 4 * (A.nnz + B.nnz):
-        columns = np.unique(A.indices if same else np.concatenate([A.indices, B.indices]))
-        narrow = [
-            type(M)((M.data, np.searchsorted(columns, M.indices), M.indptr), shape=(M.shape[0], len(columns)))
-            for M in ((A,) if same else (A, B))
-        ]
-        A = narrow[0]
-        B = narrow[-1]
-    return A, B, np.empty((A.shape[0], B.shape[0]), dtype) if out is None else out
+        columns = np.unique(np.concatenate([A.indices, B.indices]))
+        A, B = (
+            csr_array((M.data, np.searchsorted(columns, M.indices), M.indptr), shape=(M.shape[0], len(columns)))
+            for M in (A, B)
+        )
+    if out is None:
+        out = np.empty((A.shape[0], B.shape[0]), dtype)
+    return A, (A if same else B), out
 
 
 def csr(A: Any) -> loops.CSR:

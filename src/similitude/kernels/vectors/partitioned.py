@@ -85,19 +85,28 @@ class Partitioned(Similarity):
             )
         if self.n_cells & (self.n_cells - 1):
             raise ValueError(f"a complete binary tree has 1, 3, 7, ... nodes, got {len(thresholds)}")
-        shape = None if self.metrics is None else as_array(self.metrics, "metrics").shape
-        if shape is not None and (len(shape) not in (2, 3) or shape[:2] != (self.n_cells, directions.shape[1])):
-            expected = f"({self.n_cells}, {directions.shape[1]}) or ({self.n_cells}, {directions.shape[1]}, s)"
-            raise ValueError(f"metrics must have shape {expected}, got {shape}")
+        if self.metrics is not None:
+            shape = as_array(self.metrics, "metrics").shape
+            expected = self.n_cells, directions.shape[1]
+            if len(shape) not in (2, 3) or shape[:2] != expected:
+                either = f"{expected} or ({expected[0]}, {expected[1]}, s)"
+                raise ValueError(f"metrics must have shape {either}, got {shape}")
 
     def encode(self, objects: Any) -> Encoding:
         """Return the number of the cell, and after it the coordinates under the metrics of k and of the cell."""
         A = as_numpy(self.k.encode(objects))
-        if A.shape[1] != as_array(self.directions).shape[1]:
-            width = as_array(self.directions).shape[1]
+        width = as_array(self.directions).shape[1]
+        if A.shape[1] != width:
             raise ValueError(f"the directions have {width} coordinates, but the vectors have {A.shape[1]}")
         cells = self.cells(A)
-        return np.column_stack([cells.astype(A.dtype), self._mapped(A, cells)])
+        mapped = A
+        if self.metrics is not None:
+            T = as_array(self.metrics)
+            mapped = np.empty((len(A), T.shape[-1]), A.dtype)
+            for cell in np.unique(cells):
+                some = A[cells == cell]
+                mapped[cells == cell] = some * T[cell] if T.ndim == 2 else some @ T[cell].astype(A.dtype)
+        return np.column_stack([cells.astype(A.dtype), mapped])
 
     def cells(self, A: np.ndarray) -> np.ndarray:
         """Return the number of the cell of each vector, given as k encodes it."""
@@ -107,17 +116,6 @@ class Partitioned(Similarity):
         for _ in range(self.n_cells.bit_length() - 1):
             at = 2 * at + 1 + (np.einsum("ij,ij->i", A, directions[at]) > thresholds[at])
         return at - len(thresholds)
-
-    def _mapped(self, A: np.ndarray, cells: np.ndarray) -> np.ndarray:
-        if self.metrics is None:
-            return A
-        T = as_array(self.metrics)
-        if T.ndim == 2:
-            return np.asarray(A * T[cells], dtype=A.dtype)
-        mapped = np.empty((len(A), T.shape[2]), A.dtype)
-        for cell in np.unique(cells):
-            mapped[cells == cell] = A[cells == cell] @ T[cell].astype(A.dtype)
-        return mapped
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the blocks of the kernel within cells, and zeros elsewhere."""

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_matrix, is_sparse, namespace
-from similitude.kernels.vectors.pairwise import (
-    Form,
-    VectorSimilarity,
-    squared_norms,
-    unit_rows,
-    vector_profile,
-)
+from similitude.kernels.vectors.pairwise import Form, VectorSimilarity, squared_norms, unit_rows, vector_profile
 from similitude.similarity import BOUNDED, KERNEL, PSD, SYMMETRIC
 from similitude.support import brief, check_number, is_number
 
@@ -60,6 +54,7 @@ class Polynomial(VectorSimilarity):
     """
 
     hints = Hints(on_tensors=True, profile=vector_profile)
+    _checks: ClassVar = {"coef0": check_number, "scale": check_number}
 
     def __init__(self, degree: int = 3, coef0: float = 1.0, scale: float = 1.0) -> None:
         self.degree = degree
@@ -69,7 +64,7 @@ class Polynomial(VectorSimilarity):
     @property
     def claims(self) -> frozenset[str]:
         """Symmetry; PSD if no coefficient is negative."""
-        return KERNEL if self.coef0 >= 0 and self.scale >= 0 else frozenset({SYMMETRIC})
+        return frozenset({SYMMETRIC, PSD} if self.coef0 >= 0 and self.scale >= 0 else {SYMMETRIC})
 
     @property
     def reason(self) -> str:
@@ -94,10 +89,9 @@ class Polynomial(VectorSimilarity):
 
     def check_params(self) -> None:
         """Validate the degree and the coefficients."""
+        super().check_params()
         if not is_number(self.degree) or not float(self.degree).is_integer() or self.degree < 1:
             raise ValueError(f"degree must be a whole number >= 1, got {brief(self.degree)}")
-        check_number("coef0", self.coef0)
-        check_number("scale", self.scale)
 
     def form(self) -> Form:
         """Return the polynomial of the dot product."""
@@ -186,10 +180,7 @@ class Sigmoid(VectorSimilarity):
         r = math.sqrt(2 * c / s)
         return [[[0.0], [r], [-r]]]
 
-    def check_params(self) -> None:
-        """Validate that both parameters are finite numbers."""
-        check_number("scale", self.scale)
-        check_number("coef0", self.coef0)
+    _checks: ClassVar = {"scale": check_number, "coef0": check_number}
 
     def form(self) -> Form:
         """Return tanh of the scaled dot product."""

@@ -19,6 +19,7 @@ from similitude.kernels.vectors.pairwise import (
     check_scale,
     median_distance,
     pairwise,
+    squared_norms,
     vector_profile,
 )
 from similitude.similarity import UNIT_KERNEL, Bounds, stated
@@ -36,7 +37,7 @@ class DistanceBounds(Bounds):
 
     def __init__(self, k: VectorSimilarity, A: Encoding) -> None:
         self.form = k.form()
-        self.single = A.dtype == np.float32
+        self.eps = 64 * float(np.finfo(A.dtype).eps)
         sample = A[:: max(1, len(A) // AXES_FROM)].astype(np.float64)
         self.center = sample.mean(axis=0)
         _, vectors = np.linalg.eigh((sample - self.center).T @ (sample - self.center))
@@ -48,23 +49,20 @@ class DistanceBounds(Bounds):
         for first in range(0, len(A), AXES_FROM):
             some = A[first : first + AXES_FROM] - self.center
             along = some @ self.axes
-            squares = np.einsum("ij,ij->i", some, some) - np.einsum("ij,ij->i", along, along)
-            out[first : first + AXES_FROM] = np.column_stack([along, np.sqrt(np.maximum(squares, 0.0))])
+            beside_axes = np.sqrt(np.maximum(squared_norms(some) - squared_norms(along), 0.0))
+            out[first : first + AXES_FROM] = np.column_stack([along, beside_axes])
         return out
 
     def upper(self, A: Any, B: Any) -> np.ndarray:
         """Return the similarities at these smaller distances, with room for rounding."""
         squares = pairwise(A, B, "squared_difference", IDENTITY)
-        norms = [np.einsum("ij,ij->i", one, one) for one in (A, B)]
-        eps = 64 * float(np.finfo(np.float32).eps if self.single else np.finfo(np.float64).eps)
-        squares -= eps * (norms[0][:, None] + norms[1])
+        squares -= self.eps * (squared_norms(A)[:, None] + squared_norms(B))
         return np.asarray(apply_form(self.form, np.maximum(squares, 0.0, out=squares)))
 
 
 def bounds_by_axes(k: VectorSimilarity, A: Encoding) -> Bounds | None:
     """Return bounds by the main principal axes of long dense vectors; None for others."""
-    # of 64 dimensions or more, bounds are cheaper than distances
-    return DistanceBounds(k, A) if isinstance(A, np.ndarray) and A.shape[1] >= 64 else None
+    return DistanceBounds(k, A) if isinstance(A, np.ndarray) and A.shape[1] >= 64 else None  # else they do not pay
 
 
 FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
@@ -73,25 +71,13 @@ FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
 class DistanceSimilarity(VectorSimilarity):
     """A similarity of vectors that is a function of their distance, with a scale that may be the median distance.
 
-    Distances can be computed once for several of them: ``k.of_distances(k.distances(A, B))`` is ``k.block(A, B)``.
-
-    A `metric` is a linear map that is applied to the vectors once, when they are encoded: weights that multiply the
-    columns, or a matrix T that maps x to T'x. Distances are then those of :math:`M = TT'`, which is PSD for every T.
+    A `metric` maps the vectors once, when they are encoded. ``k.of_distances(k.distances(A, B))`` is ``k.block(A, B)``.
     """
 
     sums: str = "squared_difference"
     metric: Any = None
     _quiet = ("metric",)
     _writers: ClassVar = {"metric": lambda metric: written_metric(metric)}
-    stated_for = (*VectorSimilarity.stated_for, "_form_at")
-
-    def form(self) -> Form:
-        """Return the function of the distance."""
-        (name,) = self.resolves
-        return self._form_at(getattr(self, name))
-
-    def _form_at(self, scale: Any) -> Form:
-        raise NotImplementedError
 
     def encode(self, objects: Any) -> Encoding:
         """Return the vectors under the metric's linear map, as the rows of one float matrix."""
@@ -106,6 +92,7 @@ class DistanceSimilarity(VectorSimilarity):
 
     def check_params(self) -> None:
         """Validate the scale and the metric."""
+        super().check_params()
         (name,) = self.resolves
         check_scale(name, getattr(self, name))
         if self.metric is not None:
@@ -122,31 +109,17 @@ class DistanceSimilarity(VectorSimilarity):
         return self.with_params(**{name: median})
 
     def distances(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return the argument of `of_distances`: squared Euclidean distances, or sums of absolute differences.
-
-        >>> import numpy as np
-        >>> from similitude.kernels import Gaussian
-        >>> Gaussian(sigma=1.0).distances(np.array([[0., 0.]]), np.array([[1., 1.], [3., 4.]]))
-        array([[ 2., 25.]])
-        """
+        """Return the argument of `of_distances`: squared Euclidean distances, or sums of absolute differences."""
         return pairwise(A, B, self.sums, IDENTITY, out)
 
     def of_distances(self, D: Any) -> Any:
-        """Return the similarities of pairs with known distances; D is overwritten.
-
-        >>> import numpy as np
-        >>> from similitude.kernels import Gaussian
-        >>> Gaussian(sigma=1.0).of_distances(np.array([[2., 25.]]))
-        array([[0.36787944, 0.00000373]])
-        """
+        """Return the similarities of pairs with known distances; D is overwritten."""
         return apply_form(self.form(), D)
 
     def shared_distances(self) -> str | None:
         """Return the name of the distances, equal for all that can share them; None if a subclass changes them."""
-        cls = type(self)
-        usual = DistanceSimilarity
         methods = ("encode", "block", "distances", "of_distances")
-        if any(getattr(cls, name) is not getattr(usual, name) for name in methods):
+        if any(getattr(type(self), name) is not getattr(DistanceSimilarity, name) for name in methods):
             return None
         return self.sums if self.metric is None else f"{self.sums} {digest(self.metric).hex()}"
 
@@ -155,17 +128,18 @@ def values_at_scales(
     k: DistanceSimilarity, scales: Sequence[float], distances: Sequence[np.ndarray]
 ) -> Sequence[np.ndarray]:
     """Return the similarities of several sets of pairs, each at a scale of its own; the distances are overwritten."""
-    forms = [k._form_at(scale) for scale in scales]
-    named = [form for form in forms if isinstance(form, tuple)]
-    if len(named) < len(forms):
+    (name,) = k.resolves
+    forms = [k.with_params(**{name: scale}).form() for scale in scales]
+    if not all(isinstance(form, tuple) for form in forms):
         return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
-    loops.apply_each(distances, named)
+    loops.apply_each(distances, forms)
     return distances
 
 
 def proof_with_metric(reason: str) -> Any:
     """Return the property `reason` of a kernel that is proven by this text, and with a metric as its pullback."""
-    return stated("metric", reason, lambda k, text: f"{text}; {PULLBACK}")
+    pullback = "a kernel of T'x and T'z, for any linear map T, is one of x and z: its features are phi(T'x)"
+    return stated("metric", reason, lambda k, text: f"{text}; {pullback}")
 
 
 class Gaussian(DistanceSimilarity):
@@ -229,8 +203,9 @@ class Gaussian(DistanceSimilarity):
         """
         return cls(sigma=check_positive("c", c) / math.sqrt(2.0))
 
-    def _form_at(self, scale: Any) -> Form:
-        return "gaussian", -0.5 / float(scale) ** 2
+    def form(self) -> Form:
+        """Return the function of the distance."""
+        return "gaussian", -0.5 / float(self.sigma) ** 2
 
 
 class Laplace(DistanceSimilarity):
@@ -291,8 +266,9 @@ class Laplace(DistanceSimilarity):
             return resolved
         return resolved.with_params(sigma=math.sqrt(resolved.sigma))
 
-    def _form_at(self, scale: Any) -> Form:
-        p = -0.5 / float(scale) ** 2 if self.squared_scale else -1.0 / float(scale)
+    def form(self) -> Form:
+        """Return the function of the distance."""
+        p = -0.5 / float(self.sigma) ** 2 if self.squared_scale else -1.0 / float(self.sigma)
         return "gaussian" if self.norm == 1 else "laplace", p
 
 
@@ -340,11 +316,11 @@ class Matern(DistanceSimilarity):
             raise ValueError(f"nu must be at most 300, or inf for the Gaussian limit, got {brief(self.nu)}")
         super().check_params()
 
-    def _form_at(self, scale: Any) -> Form:
+    def form(self) -> Form:
         """Return the closed form for this nu, or the one with the Bessel function."""
         if self.nu == math.inf:
-            return "gaussian", -0.5 / float(scale) ** 2
-        p = math.sqrt(2.0 * self.nu) / float(scale)
+            return "gaussian", -0.5 / float(self.length) ** 2
+        p = math.sqrt(2.0 * self.nu) / float(self.length)
         closed = {0.5: ("laplace", -p), 1.5: ("matern3", p), 2.5: ("matern5", p)}
         return closed.get(self.nu, lambda x: _bessel_matern(namespace(x).sqrt(x) * p, float(self.nu)))
 
@@ -359,18 +335,13 @@ def _bessel_matern(u: Any, nu: float) -> Any:
     with np.errstate(all="ignore"):
         values = np.exp((1.0 - nu) * math.log(2.0) - gammaln(nu) + nu * np.log(u64) + np.log(kve(nu, u64)) - u64)
     close = ~np.isfinite(values) | ((u64 < 1e-3) & (nu > 2.5))
-    values[close] = _matern_series(u64[close], nu)
-    return values.astype(u.dtype)
-
-
-def _matern_series(u: np.ndarray, nu: float) -> np.ndarray:
-    """Return the leading terms of the Matern function at a small u: sum of (u^2/4)^k / (k! (1-nu) ... (k-nu))."""
-    total = np.ones_like(u)
-    term = np.ones_like(u)
+    small = u64[close]  # the leading terms of sum_k (u^2/4)^k / (k! (1-nu) ... (k-nu))
+    term = total = np.ones_like(small)
     for k in range(1, min(math.ceil(nu), 60)):
-        term = term * (u * u / 4.0) / (k * (k - nu))
-        total += term
-    return total
+        term = term * (small * small / 4.0) / (k * (k - nu))
+        total = total + term
+    values[close] = total
+    return values.astype(u.dtype)
 
 
 class RationalQuadratic(DistanceSimilarity):
@@ -405,18 +376,12 @@ class RationalQuadratic(DistanceSimilarity):
         self.length = length
         self.metric = metric
 
-    def check_params(self) -> None:
-        """Validate alpha and the length scale."""
-        check_positive("alpha", self.alpha)
-        super().check_params()
+    _checks: ClassVar = {"alpha": check_positive}
 
-    def _form_at(self, scale: Any) -> Form:
+    def form(self) -> Form:
+        """Return the function of the distance."""
         alpha = float(self.alpha)
-        return "rational_quadratic", 1.0 / (2.0 * alpha * float(scale) ** 2), alpha
-
-
-PULLBACK = "a kernel of T'x and T'z, for any linear map T, is one of x and z: its features are phi(T'x)"
-"""The proof of a kernel with a metric, given that of the kernel without."""
+        return "rational_quadratic", 1.0 / (2.0 * alpha * float(self.length) ** 2), alpha
 
 
 def check_metric(metric: Any, vector_only: bool = False) -> None:
@@ -428,14 +393,11 @@ def check_metric(metric: Any, vector_only: bool = False) -> None:
             f"got {brief(metric)} of shape {T.shape}"
         )
     if vector_only and T.ndim == 2:
-        raise ValueError(
-            "with norm=1 metric must be a vector, one weight per column: use norm=2, or a Gaussian, for a matrix"
-        )
+        remedy = "use norm=2, or a Gaussian, for a matrix"
+        raise ValueError(f"with norm=1 metric must be a vector, one weight per column: {remedy}")
     if not np.isfinite(T).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(T))[0])
-        raise ValueError(
-            f"metric must consist of finite numbers, but entry {', '.join(map(str, at))} is {float(T[at])}"
-        )
+        at = tuple(np.argwhere(~np.isfinite(T))[0].tolist())
+        raise ValueError(f"metric must consist of finite numbers, but entry {str(at).strip('(,)')} is {float(T[at])}")
     if not T.any():
         raise ValueError("metric is zero in every column, so that all vectors would be equal")
 
@@ -455,7 +417,7 @@ def transformed(A: Any, metric: Any) -> Any:
     """Return the rows of A under the linear map; sparse ones stay sparse under weights, but not under a matrix."""
     T = as_array(metric)
     if T.shape[0] != A.shape[1]:
-        what = "weights" if T.ndim == 1 else "rows"
+        what = ("weights", "rows")[T.ndim - 1]
         raise ValueError(f"metric has {T.shape[0]} {what}, one per column, but the vectors have {A.shape[1]} columns")
     if is_sparse(A):
         if T.ndim == 1:
@@ -468,8 +430,10 @@ def transformed(A: Any, metric: Any) -> Any:
 def written_metric(metric: Any) -> str:
     """Return a metric as `repr` shows it."""
     T = as_array(metric)
-    if T.ndim == 1 and len(T) <= 8:
-        if isinstance(metric, (list, tuple)):
-            return written(metric)
-        return f"[{', '.join(repr(float(f'{value:.4g}')) for value in T)}]"
-    return f"<{len(T)} weights>" if T.ndim == 1 else f"<{' x '.join(map(str, T.shape))} matrix>"
+    if T.ndim != 1:
+        return f"<{' x '.join(map(str, T.shape))} matrix>"
+    if len(T) > 8:
+        return f"<{len(T)} weights>"
+    if isinstance(metric, (list, tuple)):
+        return written(metric)
+    return f"[{', '.join(repr(float(f'{value:.4g}')) for value in T)}]"

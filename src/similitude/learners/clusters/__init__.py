@@ -1,8 +1,7 @@
 """Clusters: k-means, k-medoids, normalized cuts, hierarchies and dense regions by any similarity, and how many."""
 
-from similitude.learners.clusters.density import SimilarityDensityClusters
+from similitude.learners.clusters.distances import SimilarityDensityClusters, SimilarityLinkage
 from similitude.learners.clusters.kernel_kmeans import KernelKMeans
-from similitude.learners.clusters.linkage import SimilarityLinkage
 from similitude.learners.clusters.medoids import ClusterNumber, SimilarityKMedoids, choose_clusters
 from similitude.learners.clusters.spectral import SpectralClusters
 

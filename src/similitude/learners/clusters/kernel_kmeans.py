@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,7 @@ from scipy.linalg import solve_triangular
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.compute import (
-    Encoding,
-    as_numpy,
-    beside,
-    check_fits,
-    check_objects,
-    in_precision,
-    itemsize,
-    namespace,
-)
+from similitude.compute import Encoding, as_numpy, beside, check_fits, check_objects, in_precision, itemsize, namespace
 from similitude.compute.engines import Engine
 from similitude.landmarks import draw
 from similitude.learners.clusters.distances import landmarks_or_all
@@ -136,16 +126,29 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         try:
             with self._engine.linear_algebra(f"k-means of {n:,} objects"):
                 if m is None:
-                    self._fit_all(k, X, A, weights, rng)
+                    found, coefficients, beyond, unit = self._of_all(k, X, A, weights, rng)
                 else:
-                    self._fit_landmarks(k, X, A, weights, rng, m)
+                    found, coefficients, beyond, unit = self._of_landmarks(k, X, A, weights, rng, m)
         except NotAKernelError as error:
             advice = "SimilarityKMedoids finds clusters by any similarity."
             raise NotAKernelError(f"{error.problem} {advice}", error.witness) from None
+        self._keep(X, A, coefficients)
+        with np.errstate(over="ignore"):
+            self.inertia_ = float((found.inertia + beyond) * unit)
+            self.center_norms_ = found.norms * unit
+        self.labels_ = found.labels
+        self.n_iter_ = found.n_iter
         self._lengths = SquaredLengths(k, A) if self._precomputed else None
+        filled = len(np.unique(found.labels))
+        if filled < self.n_clusters:
+            problem = f"only {filled} of {self.n_clusters} clusters have members: X holds no more distinct objects"
+            warnings.warn(problem, ConvergenceWarning, stacklevel=3)
         return self
 
-    def _fit_all(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
+    def _of_all(
+        self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator
+    ) -> tuple[Clustering, np.ndarray, float, float]:
+        """Return clusters, coefficients of the centers, what the inertia leaves out, and the unit of squares."""
         objects = Objects(k, X, A, np.arange(len(weights)), self._engine)
         K, eps, self.validity_ = objects.gram()
         unit = unit_of(as_numpy(K.diagonal()))
@@ -156,14 +159,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         worst = int(found.squares.argmin())
         if found.squares[worst] < -np.sqrt(eps) * float(space.lengths.max()):
             objects.refuse_negative(coefficients[:, found.labels[worst]] - (np.arange(len(weights)) == worst))
-        self._keep(X, A, coefficients)
-        self._set_figures(found, found.inertia, unit)
+        return found, coefficients, 0.0, unit
 
-    def _fit_landmarks(
+    def _of_landmarks(
         self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator, m: int
-    ) -> None:
-        n = len(weights)
-        check_fits(n, m, 8, self._engine)
+    ) -> tuple[Clustering, np.ndarray, float, float]:
+        """Return the same in the span of landmarks."""
+        check_fits(len(weights), m, 8, self._engine)
         projection = ProjectionMap(
             k, n_components=m, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
         ).fit(X)
@@ -174,12 +176,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         space = FeatureInnerProducts(F)
         found = self._best(space, weights, rng)
         centers = as_numpy(F.T @ beside(found.shares(weights), F))
-        coefficients = np.zeros((n, self.n_clusters))
+        coefficients = np.zeros((len(weights), self.n_clusters))
         coefficients[projection.landmark_indices_] = solve_triangular(projection.factor_, centers) * np.sqrt(unit)
         beyond = squared_lengths(k, A) / unit - as_numpy(space.lengths)
         self.validity_ = projection.validity_
-        self._keep(X, A, coefficients)
-        self._set_figures(found, found.inertia + float(weights @ np.maximum(beyond, 0.0)), unit)
+        return found, coefficients, float(weights @ np.maximum(beyond, 0.0)), unit
 
     @tensors_for_tensors
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
@@ -189,22 +190,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _best(self, space: InnerProducts, weights: np.ndarray, rng: np.random.Generator) -> Clustering:
         if isinstance(space.lengths, np.ndarray):
             self._note_cpu("Lloyd's iterations were done")
-        runs = (cluster(space, weights, self.n_clusters, rng, self.max_iter, self.tol) for _ in range(self.n_init))
+        runs = (Clustering(space, weights, self.n_clusters, rng, self.max_iter, self.tol) for _ in range(self.n_init))
         return min(runs, key=lambda found: found.inertia)
-
-    def _set_figures(self, found: Clustering, inertia: float, unit: float) -> None:
-        with np.errstate(over="ignore"):
-            self.inertia_ = float(inertia * unit)
-            self.center_norms_ = found.norms * unit
-        self.labels_ = found.labels
-        self.n_iter_ = found.n_iter
-        filled = len(np.unique(found.labels))
-        if filled < self.n_clusters:
-            warnings.warn(
-                f"only {filled} of {self.n_clusters} clusters have members: X holds no more distinct objects",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
 
     @property
     def _n_features_out(self) -> int:
@@ -279,64 +266,58 @@ class FeatureInnerProducts:
 InnerProducts = GramInnerProducts | FeatureInnerProducts
 
 
-@dataclass(frozen=True)
 class Clustering:
-    """A partition, and the centers that its objects are nearest to."""
+    """A local optimum of Lloyd's algorithm; an empty cluster gets the object farthest from its center.
 
-    labels: np.ndarray  # the nearest center of each object
-    members: np.ndarray  # the partition whose weighted means are the centers; equal to `labels` at convergence
-    norms: np.ndarray  # the squared length of each center, infinite for a cluster without members
-    squares: np.ndarray  # the squared distance of each object from its center
-    inertia: float  # the weighted sum of these
-    n_iter: int
+    The inner products of all objects with the weighted sum of each cluster are updated as labels change.
+    """
+
+    def __init__(
+        self, space: InnerProducts, weights: np.ndarray, k: int, rng: np.random.Generator, max_iter: int, tol: float
+    ) -> None:
+        weights = beside(weights, space.lengths)
+        xp = namespace(weights)
+        clusters = beside(np.arange(k), weights)
+        everyone = beside(np.arange(len(weights)), weights)
+        labels = seeded(space, weights, k, rng)
+
+        def members_of(labels: Any, which: Any = everyone) -> Any:
+            return (labels[which, None] == clusters) * weights[which, None]
+
+        inner = space.with_sums(everyone, members_of(labels))
+        before = math.inf
+        for step in range(1, max_iter + 1):
+            members = members_of(labels)
+            total = members.sum(0)
+            divisor = xp.where(total > 0, total, 1.0)
+            norms = xp.where(total > 0, xp.einsum("ij,ij->j", members, inner) / divisor**2, np.inf)
+            apart = norms - 2 * inner / divisor
+            nearest = apart.argmin(1)
+            squares = space.lengths + xp.min(apart, axis=1)
+            inertia = float(weights @ squares.clip(0.0))
+            after = _filled(nearest, as_numpy(members_of(nearest).sum(0)), squares, weights, space.lengths)
+            settled = before - inertia <= tol * inertia and bool((after == nearest).all())
+            if settled or step == max_iter or bool((after == labels).all()):
+                break
+            before = inertia
+            moved = xp.nonzero(after != labels)[0]
+            if 3 * len(moved) < len(labels):  # then only their rows are used
+                inner += space.with_sums(moved, members_of(after, moved) - members_of(labels, moved))
+            else:
+                inner = space.with_sums(everyone, members_of(after))
+            labels = after
+        self.labels = as_numpy(nearest)  # the nearest center of each object
+        self.members = as_numpy(labels)  # the partition whose weighted means are the centers; `labels` at convergence
+        self.norms = as_numpy(norms)  # the squared length of each center, infinite for a cluster without members
+        self.squares = as_numpy(squares)  # the squared distance of each object from its center
+        self.inertia = inertia  # the weighted sum of these
+        self.n_iter = step
 
     def shares(self, weights: np.ndarray) -> np.ndarray:
         """Return the share of each object in each center, of shape (n, clusters)."""
         total = np.bincount(self.members, weights, len(self.norms))
         members = self.members[:, None] == np.arange(len(total))
         return np.where(members, weights[:, None], 0.0) / np.where(total > 0, total, 1.0)
-
-
-def cluster(
-    space: InnerProducts, weights: np.ndarray, k: int, rng: np.random.Generator, max_iter: int, tol: float
-) -> Clustering:
-    """Return a local optimum of Lloyd's algorithm; an empty cluster gets the object farthest from its center.
-
-    The inner products of all objects with the weighted sum of each cluster are updated as labels change.
-    """
-    weights = beside(weights, space.lengths)
-    xp = namespace(weights)
-    clusters = beside(np.arange(k), weights)
-    everyone = beside(np.arange(len(weights)), weights)
-    labels = seeded(space, weights, k, rng)
-
-    def members_of(labels: Any, which: Any = everyone) -> Any:
-        return (labels[which, None] == clusters) * weights[which, None]
-
-    inner = space.with_sums(everyone, members_of(labels))
-    before = math.inf
-    for step in range(1, max_iter + 1):
-        members = members_of(labels)
-        total = members.sum(0)
-        divisor = xp.where(total > 0, total, 1.0)
-        norms = xp.where(total > 0, xp.einsum("ij,ij->j", members, inner) / divisor**2, np.inf)
-        apart = norms - 2 * inner / divisor
-        nearest = apart.argmin(1)
-        squares = space.lengths + xp.min(apart, axis=1)
-        inertia = float(weights @ squares.clip(0.0))
-        after = _filled(nearest, as_numpy(members_of(nearest).sum(0)), squares, weights, space.lengths)
-        settled = before - inertia <= tol * inertia and bool((after == nearest).all())
-        if settled or step == max_iter or bool((after == labels).all()):
-            break
-        before = inertia
-        moved = xp.nonzero(after != labels)[0]
-        if 3 * len(moved) < len(labels):  # then only their rows are used
-            inner += space.with_sums(moved, members_of(after, moved) - members_of(labels, moved))
-        else:
-            inner = space.with_sums(everyone, members_of(after))
-        labels = after
-    nearest, labels, norms, squares = map(as_numpy, (nearest, labels, norms, squares))
-    return Clustering(nearest, labels, norms, squares, inertia, step)
 
 
 def _filled(labels: Any, totals: np.ndarray, squares: Any, weights: Any, lengths: Any) -> Any:

@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
-from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
@@ -19,23 +19,16 @@ from similitude.compute import Encoding, as_matrix, check_fits, check_objects, c
 from similitude.compute.engines import Engine, engine_for
 from similitude.learners.clusters.distances import (
     DISTANCES,
+    DistanceClusters,
     Distances,
     all_distances,
     check_distinct,
-    check_rule,
     landmarks_or_all,
     towards_medoids,
 )
 from similitude.learners.kernel_learner import check_at_most
-from similitude.learners.limits import (
-    MOST_CLUSTERS,
-    MOST_OBJECTS,
-    REFERENCE_SPLITS,
-    REFERENCES,
-    SPLITS,
-    STABLE,
-)
-from similitude.scikit import SimilarityEstimator, all_or_nothing, refuse_known, tensors_for_tensors
+from similitude.learners.limits import MOST_OBJECTS, REFERENCE_SPLITS, REFERENCES, SPLITS, STABLE
+from similitude.scikit import all_or_nothing, refuse_known, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, Precomputed, Similarity, as_similarity
 from similitude.support import (
     Result,
@@ -48,22 +41,15 @@ from similitude.support import (
     user_stacklevel,
 )
 
-
-@dataclass(frozen=True)
-class Medoids:
-    """Medoids, the sum of the distances of all objects from the nearest one, and how they were found."""
-
-    indices: np.ndarray
-    loss: float
-    n_iter: int  # passes over all candidates
-    converged: bool
+Medoids = tuple[float, np.ndarray, int, bool]
+"""The sum of the distances of all objects from the nearest medoid, the medoids, passes, and whether they sufficed."""
 
 
 def best_medoids(far: np.ndarray, k: int, rng: np.random.Generator, n_init: int, max_iter: int) -> Medoids:
     """Return the best of several local optima; see `improved`."""
     n = len(far)
     runs = (improved(far, rng.choice(n, k, replace=False), max_iter) for _ in range(n_init))
-    return min(runs, key=lambda found: found.loss)
+    return min(runs, key=itemgetter(0))
 
 
 def improved(far: np.ndarray, start: Any, max_iter: int) -> Medoids:
@@ -72,7 +58,7 @@ def improved(far: np.ndarray, start: Any, max_iter: int) -> Medoids:
     medoids = np.array(start, np.int64)
     if len(medoids) == 1:
         best = far.sum(axis=1, dtype=np.float64).argmin()
-        return Medoids(np.array([best]), float(far[best].sum(dtype=np.float64)), 1, True)
+        return float(far[best].sum(dtype=np.float64)), np.array([best]), 1, True
     tried = failed = 0
     most = max(1, 2 * 10**8 // n)  # candidates of one call of the loop: Ctrl-C is handled between calls
     while failed < n and tried < max_iter * n:
@@ -80,7 +66,7 @@ def improved(far: np.ndarray, start: Any, max_iter: int) -> Medoids:
         failed = loops.swap_medoids(far, medoids, tried % n, step, failed)
         tried += step
     loss = float(far[medoids].min(axis=0).sum(dtype=np.float64))
-    return Medoids(medoids, loss, min(max_iter, -(-tried // n)), failed >= n)
+    return loss, medoids, min(max_iter, -(-tried // n)), failed >= n
 
 
 @dataclass(frozen=True)
@@ -118,7 +104,7 @@ def choose_clusters(
     similarity: Any,
     X: Any,
     *,
-    n_clusters: Iterable[int] = range(2, MOST_CLUSTERS + 1),
+    n_clusters: Iterable[int] = range(2, 11),
     distance: str = "auto",
     random_state: Any = None,
 ) -> ClusterNumber:
@@ -162,8 +148,8 @@ def choose_clusters(
     numbers = sorted({check_integer("n_clusters", k, 2) for k in n_clusters})
     check_choice("distance", distance, DISTANCES)
     n = check_objects(X)
-    rng = generator(random_state)
     _check_halves(numbers, n)
+    rng = generator(random_state)
     which = np.sort(rng.permutation(n)[:MOST_OBJECTS])
     if isinstance(similarity, str) and similarity == "precomputed":
         k: Similarity = Precomputed(as_matrix(X))
@@ -183,13 +169,11 @@ def _check_halves(numbers: list[int], n: int) -> None:
         raise ValueError(f"{largest} clusters need halves of at least {largest} objects (n_samples = {n})")
 
 
-def _chosen(far: np.ndarray, numbers: list[int], rng: np.random.Generator, n: int = 0) -> ClusterNumber:
+def _chosen(far: np.ndarray, numbers: list[int], rng: np.random.Generator, n: int) -> ClusterNumber:
     """Return the largest number that is stable, more than in any single cluster of like extent, of all n objects.
 
     The rows of `far` are the distances from candidates for medoids.
     """
-    n = n or len(far)
-    _check_halves(numbers, n)
     sampled = ""
     if n > MOST_OBJECTS:
         sampled = f", by a sample of {MOST_OBJECTS:,} of {n:,} objects"
@@ -226,8 +210,8 @@ def _agreement(far: np.ndarray, k: int, rng: np.random.Generator, splits: int) -
 
 def _labels(far: np.ndarray, some: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Return the nearest medoid of every object, with medoids of some of them."""
-    medoids = best_medoids(far[np.ix_(some, some)], k, rng, n_init=2, max_iter=100)
-    return far[some[medoids.indices]].argmin(axis=0)
+    medoids = best_medoids(far[np.ix_(some, some)], k, rng, n_init=2, max_iter=100)[1]
+    return far[some[medoids]].argmin(axis=0)
 
 
 def _extents(far: np.ndarray) -> np.ndarray:
@@ -245,7 +229,7 @@ def _single_cluster(extents: np.ndarray, n: int, rng: np.random.Generator) -> np
     return squareform(pdist(Z))
 
 
-class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
+class SimilarityKMedoids(DistanceClusters):
     r"""k-medoids: every cluster is represented by one of its objects.
 
     Minimizes the inertia :math:`\sum_i \min_{m} d(x_i, m)` over k of the objects, the medoids, by swaps of a medoid
@@ -338,12 +322,16 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
         X : sequence of objects
         y : ignored
         """
-        X = self._checked(X, reset=True)
-        n = check_objects(X)
-        self._check_params(n)
-        wanted, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine, self._least)
+        X, n = self._checked_objects(X)
+        for name in ("n_init", "max_iter"):
+            check_integer(name, getattr(self, name))
+        least = 1  # the number of clusters that is asked for, 1 if it is to be chosen
+        if not (isinstance(self.n_clusters, str) and self.n_clusters == "auto"):
+            least = check_at_most("n_clusters", self.n_clusters, n, otherwise="'auto'")
+        start = self._given_medoids(n)
+        wanted, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine, least)
         if wanted is not None and self.n_landmarks is None:
-            wanted = min(n, max(2_000, 80 + 4 * self._least))  # a sample, of which the whole matrix is computed
+            wanted = min(n, max(2_000, 80 + 4 * least))  # a sample, of which the whole matrix is computed
         size = wanted or n
         given = X
         check_fits(size, size, itemsize(X), self._engine)
@@ -352,32 +340,30 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
             check_fits(2 * size, size, itemsize(given), self._engine)
         rng = generator(self.random_state)
         if wanted is None:
-            distances, D = all_distances(self.distance, k, A, self._engine, given if self._precomputed else None)
-            found = self._search(k, D, rng, self._given_medoids(n), self.n_init)
+            if not self._precomputed:
+                given = None
+            distances, D = all_distances(self.distance, k, A, self._engine, given)
+            found = self._search(k, D, rng, start, self.n_init)
         else:
             distances = Distances(self.distance, k, A)
-            found = self._search_samples(k, A, rng, wanted, distances)
-        self._keep_medoids(k, X, A, found, distances)
+            found = self._search_samples(k, A, rng, wanted, distances, start)
+        _, medoids, self.n_iter_, converged = found
+        self.medoid_indices_ = medoids
+        self.n_clusters_ = len(medoids)
+        self._keep(X, A, medoids, distances)
+        self.labels_, nearest = self._nearest(k, A, medoids, distances)
+        self.inertia_ = float(nearest.sum())
+        filled = len(np.unique(self.labels_))
+        warn = partial(warnings.warn, category=ConvergenceWarning, stacklevel=user_stacklevel())
+        if filled < self.n_clusters_:
+            warn(f"only {filled} of {self.n_clusters_} clusters have members: the other medoids are not needed")
+        if not converged:
+            warn(f"{self.max_iter} passes did not end in a local optimum: increase max_iter")
         return self
-
-    def _check_params(self, n: int) -> None:
-        check_rule(self)
-        for name in ("n_init", "max_iter"):
-            check_integer(name, getattr(self, name))
-        if not (isinstance(self.n_clusters, str) and self.n_clusters == "auto"):
-            check_at_most("n_clusters", self.n_clusters, n, otherwise="'auto'")
-        if isinstance(self.init, str):
-            check_choice("init", self.init, ("random",), otherwise="an array of indices")
-        else:
-            self._given_medoids(n)
-
-    @property
-    def _least(self) -> int:
-        """The number of clusters that is asked for, 1 if it is to be chosen."""
-        return self.n_clusters if isinstance(self.n_clusters, int) else 1
 
     def _given_medoids(self, n: int) -> np.ndarray | None:
         if isinstance(self.init, str):
+            check_choice("init", self.init, ("random",), otherwise="an array of indices")
             return None
         given = np.asarray(self.init)
         fits = given.ndim == 1 and given.dtype.kind in "iu" and len(given) == self.n_clusters
@@ -396,33 +382,37 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
             return improved(far, start, self.max_iter)
         number = self.n_clusters
         if not is_integer(number):
-            numbers = [one for one in range(2, MOST_CLUSTERS + 1) if 2 * one <= len(far)]
-            chosen = _chosen(far, numbers, rng)
+            numbers = [one for one in range(2, 11) if 2 * one <= len(far)]
+            _check_halves(numbers, len(far))
+            chosen = _chosen(far, numbers, rng, len(far))
             self.notes_.append(str(chosen))
             number = chosen.n_clusters
         return best_medoids(far, int(number), rng, n_init, self.max_iter)
 
     def _search_samples(
-        self, k: Similarity, A: Encoding, rng: np.random.Generator, size: int, distances: Distances
+        self,
+        k: Similarity,
+        A: Encoding,
+        rng: np.random.Generator,
+        size: int,
+        distances: Distances,
+        start: np.ndarray | None,
     ) -> Medoids:
         """Return the best medoids of several samples, by the distances of all objects from them."""
-        n = count(A)
-        start = self._given_medoids(n)
-        best = Medoids(np.empty(0, np.int64), np.inf, 0, True)
+        best: Medoids = (np.inf, np.empty(0, np.int64), 0, True)
         for _ in range(self.n_init):
-            sample = np.sort(rng.choice(n, size, replace=False))
+            sample = np.sort(rng.choice(count(A), size, replace=False))
             inside = None
             if start is not None:  # the best medoids so far compete in the next sample
                 sample = np.union1d(sample, start)
                 inside = np.searchsorted(sample, start)
             values = k.blocks(rows(A, sample), engine=self._engine).whole()
             D = distances.to_some(sample).of_block(values, distances.own(sample), same=True)
-            found = self._search(k, D, rng, inside, 1)
-            medoids = sample[found.indices]
-            loss = float(self._nearest(k, A, medoids, distances)[1].sum())
-            if loss < best.loss:
-                best = Medoids(medoids, loss, found.n_iter, found.converged)
-                start = medoids
+            _, places, passes, converged = self._search(k, D, rng, inside, 1)
+            loss = float(self._nearest(k, A, sample[places], distances)[1].sum())
+            if loss < best[0]:
+                start = sample[places]
+                best = (loss, start, passes, converged)
         return best
 
     def _nearest(
@@ -437,30 +427,11 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
             nearest[part] = far.min(axis=1)
         return labels, nearest
 
-    def _keep_medoids(self, k: Similarity, X: Any, A: Encoding, found: Medoids, distances: Distances) -> None:
-        self.medoid_indices_ = found.indices
-        self.n_iter_ = found.n_iter
-        self.n_clusters_ = len(found.indices)
-        self.support_objects_ = take(X, found.indices)
-        self._support = rows(A, found.indices)
-        self._distances = distances.to_some(found.indices)
-        self.distance_ = distances.rule
-        self.labels_, nearest = self._nearest(k, A, found.indices, distances)
-        self.inertia_ = float(nearest.sum())
-        filled = len(np.unique(self.labels_))
-        warn = partial(warnings.warn, category=ConvergenceWarning, stacklevel=user_stacklevel())
-        if filled < self.n_clusters_:
-            warn(f"only {filled} of {self.n_clusters_} clusters have members: the other medoids are not needed")
-        if not found.converged:
-            warn(f"{self.max_iter} passes did not end in a local optimum: increase max_iter")
-
     @property
     def medoids_(self) -> Any:
         """The objects that represent the clusters."""
         check_is_fitted(self)
         return self.support_objects_
-
-    fit_predict = tensors_for_tensors(ClusterMixin.fit_predict)
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:

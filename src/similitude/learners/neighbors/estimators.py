@@ -12,11 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, itemsize
 from similitude.compute.engines import Engine, LocalEngine
 from similitude.learners.kernel_learner import KernelLearner, check_at_most
-from similitude.learners.neighbors.tiles import (
-    BoundedSearch,
-    SquaredLengths,
-    nearest_in_tiles,
-)
+from similitude.learners.neighbors.tiles import BoundedSearch, SquaredLengths, nearest_in_tiles
 from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, brief, check_choice
@@ -93,16 +89,22 @@ class BaseNeighbors(KernelLearner):
         if by_similarity and k.hints.heavy and isinstance(self._engine, LocalEngine):
             bounds = k.bounds(self._support)
         if bounds is not None:
-            own = np.arange(count(A)) if without_itself else None
+            own = None
+            if without_itself:
+                own = np.arange(count(A))
             which, values, _ = BoundedSearch(k, self._support, bounds, self._engine).nearest(A, wanted, own)
             return -values, which
-        there = self._engine.to_device(A) if k.hints.on_tensors else A
+        there = A
+        if k.hints.on_tensors:
+            there = self._engine.to_device(A)
         blocks = Blocks(k, there, self._support, engine=self._engine)
         with self._engine.linear_algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"):
             return nearest_in_tiles(blocks, count(A), wanted, self._ranked, without_itself)
 
     def _ranked(self, values: Any, columns: slice) -> Any:
-        return -values if self._lengths is None else self._lengths.ranked(values, columns)
+        if self._lengths is None:
+            return -values
+        return self._lengths.ranked(values, columns)
 
     def _check_params(self) -> None:
         if not callable(self.weights):
@@ -140,16 +142,12 @@ class BaseNeighbors(KernelLearner):
             nearest = distances.min(axis=1, keepdims=True)
             weights = np.where(nearest > 0, nearest / np.where(nearest > 0, distances, 1.0), distances == 0)
         else:
-            weights = _applied(self.weights, distances)
+            weights = np.asarray(self.weights(distances.copy()), dtype=np.float64)
+            if weights.shape != distances.shape or not np.isfinite(weights).all() or (weights < 0).any():
+                own = brief(self.weights)
+                raise ValueError(f"weights must map an array of distances to as many numbers >= 0: {own} did not")
         totals = weights.sum(axis=1, keepdims=True)
         return which, np.where(totals > 0, weights, 1.0) / np.where(totals > 0, totals, which.shape[1])
-
-
-def _applied(function: Callable[[np.ndarray], np.ndarray], distances: np.ndarray) -> np.ndarray:
-    weights = np.asarray(function(distances.copy()), dtype=np.float64)
-    if weights.shape != distances.shape or not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError(f"weights must map an array of distances to as many numbers >= 0: {brief(function)} did not")
-    return weights
 
 
 class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
@@ -210,10 +208,9 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the share of each class in the votes of the nearest, of shape (n, classes)."""
         which, weights = self._weighted_neighbors(X)
-        n = len(which)
-        classes = len(self.classes_)
-        cells = np.arange(n)[:, None] * classes + self._codes[which]
-        return np.bincount(cells.ravel(), weights.ravel(), minlength=n * classes).reshape(n, classes)
+        shares = np.zeros((len(which), len(self.classes_)))
+        np.add.at(shares, (np.arange(len(which))[:, None], self._codes[which]), weights)
+        return shares
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:

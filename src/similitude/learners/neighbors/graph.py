@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.compute import Encoding, as_numpy, count, rows
-from similitude.learners.limits import GRAPH_NEIGHBORS, HELD_OBJECTS
+from similitude.learners.limits import GRAPH_NEIGHBORS
 from similitude.learners.neighbors.tiles import BoundedSearch, keep_nearest, parts
 from similitude.similarity import SYMMETRIC, Similarity
 from similitude.support import PairError
@@ -112,9 +112,9 @@ class NeighborDescent:
             self._descend()
             return None
         drawn = rng.permutation(self.n)
-        held = max(1, min(HELD_OBJECTS, self.n // 4))
+        held = max(1, min(10, self.n // 4))  # their neighbors are known, to see how many of them the graph finds
         self.held = drawn[:held]
-        landmarks = drawn[held : held + max(2, int(0.5 * each)) - HELD_OBJECTS]
+        landmarks = drawn[held : held + max(2, int(0.5 * each)) - 10]
         held_pairs = self._pairs(np.tile(self.held, (self.n, 1)))
         known = self._edges(held_pairs)
         seen_pairs = self._pairs(np.tile(landmarks, (self.n, 1)))

@@ -13,12 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, rows
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import check_at_most
-from similitude.learners.limits import (
-    GRAPH_NEIGHBORS,
-    SHORT_LIST,
-    SMALL_INDEX,
-    TRIAL_OBJECTS,
-)
+from similitude.learners.limits import GRAPH_NEIGHBORS, SHORT_LIST, TRIAL_OBJECTS
 from similitude.learners.neighbors.graph import NeighborDescent, NeighborGraph
 from similitude.learners.neighbors.tiles import BoundedSearch, nearest_in_tiles
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
@@ -118,16 +113,18 @@ class SimilarityIndex(SimilarityEstimator):
         self._graph = None
         for name in FOLLOWS:
             self.__dict__.pop(name, None)
-        self._choose(k, A, n)
+        self.method_, self.reason_ = self._chosen(k, A, n)
+        self.exact_ = self.method_ in ("all pairs", "bounds")
         return self
 
     @property
     def _bounded(self) -> BoundedSearch | None:
         """The objects with their bounds, if there are any; not saved."""
         if "_search" not in self.__dict__:
-            k, A = self.similarity_, self._support
-            bounds = k.bounds(A)
-            self._search = None if bounds is None else BoundedSearch(k, A, bounds, self._engine)
+            bounds = self.similarity_.bounds(self._support)
+            self._search = None
+            if bounds is not None:
+                self._search = BoundedSearch(self.similarity_, self._support, bounds, self._engine)
         return self._search
 
     def __getstate__(self) -> dict[str, Any]:
@@ -135,19 +132,18 @@ class SimilarityIndex(SimilarityEstimator):
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name not in FOLLOWS}
 
-    def _choose(self, k: Similarity, A: Encoding, n: int) -> None:
+    def _chosen(self, k: Similarity, A: Encoding, n: int) -> tuple[str, str]:
+        """Return how to search, and why."""
+        exact = self.method == "exact" or (self.method == "auto" and n <= 2000)  # few enough
         if self._bounded is not None:
-            self._choose_by_trial(self._bounded, A, n)
-            return
-        graph = self.method == "approximate" and n > 2
-        if self.method == "auto":
-            graph = calls_per_pair(k) > 0 and n > SMALL_INDEX
-        if graph:
-            self._build_graph(k, A, n, "the similarity has no bounds")
-        else:
-            self._set("all pairs", True, "all pairs: the similarity has no bounds")
+            if exact:
+                return "bounds", "bounds: only pairs that may matter are evaluated"
+            return self._by_trial(self._bounded, A, n)
+        if exact or n <= 2 or (self.method == "auto" and not calls_per_pair(k)):
+            return "all pairs", "all pairs: the similarity has no bounds"
+        return self._with_graph(k, A, n, "the similarity has no bounds")
 
-    def _build_graph(self, k: Similarity, A: Encoding, n: int, why: str) -> None:
+    def _with_graph(self, k: Similarity, A: Encoding, n: int, why: str) -> tuple[str, str]:
         """Build a graph from landmarks, and say how many neighbors it found."""
         built = NeighborDescent(k, A, generator(self.random_state), spent=self.n_evaluated_)
         self._graph = built.graph()
@@ -155,13 +151,10 @@ class SimilarityIndex(SimilarityEstimator):
         share = built.n_evaluated / (n * (n - 1) / (2 - built.both_ways))
         built_from = f"a graph of neighbors, built from {share:.2%} of all pairs"
         found = f"it found {built.recall:.1%} of the nearest of {len(built.held)} objects with known neighbors"
-        self._set("graph", False, f"{built_from}: {why}; {found}")
+        return "graph", f"{built_from}: {why}; {found}"
 
-    def _choose_by_trial(self, search: BoundedSearch, A: Encoding, n: int) -> None:
+    def _by_trial(self, search: BoundedSearch, A: Encoding, n: int) -> tuple[str, str]:
         """Choose between all pairs that bounds leave and a short list."""
-        if self.method == "exact" or (self.method == "auto" and n <= SMALL_INDEX):
-            self._set("bounds", True, "bounds: only pairs that may matter are evaluated")
-            return
         drawn = np.sort(generator(self.random_state).permutation(n)[:TRIAL_OBJECTS])
         trial = rows(A, drawn)
         wanted = min(10, n - 1)
@@ -170,24 +163,17 @@ class SimilarityIndex(SimilarityEstimator):
         self.n_evaluated_ += evaluated
         left = f"bounds leave {share:.2%} of the pairs in a trial with {len(drawn)} objects"
         if self.method == "auto" and share <= 0.02:  # worth an exact result
-            self._set("bounds", True, left)
-            return
+            return "bounds", left
         short, _, evaluated = search.nearest(trial, wanted, drawn, self._short_list(wanted))
         self.n_evaluated_ += evaluated
         recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, short, strict=True)]))
         reason = f"{left}; the {SHORT_LIST:.1%} with the largest bounds hold {recall:.1%} of the {wanted} nearest"
         if recall < 0.75:  # bounds say too little
-            self._build_graph(self.similarity_, A, n, reason)
-        else:
-            self._set("short list", False, reason)
+            return self._with_graph(self.similarity_, A, n, reason)
+        return "short list", reason
 
     def _short_list(self, wanted: int) -> int:
         return max(wanted, int(SHORT_LIST * self.n_samples_fit_))
-
-    def _set(self, method: str, exact: bool, reason: str) -> None:
-        self.method_ = method
-        self.exact_ = exact
-        self.reason_ = reason
 
     @tensors_for_tensors
     def nearest(self, Q: Any = None, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
@@ -228,9 +214,14 @@ class SimilarityIndex(SimilarityEstimator):
         if graph is not None:
             return graph.nearest(k, A, self._support, wanted, own)
         if self._bounded is not None:
-            return self._bounded.nearest(A, wanted, own, None if self.exact_ else self._short_list(wanted))
+            most = None
+            if not self.exact_:
+                most = self._short_list(wanted)
+            return self._bounded.nearest(A, wanted, own, most)
         blocks = Blocks(k, A, self._support, engine=self._engine)
-        far, which = nearest_in_tiles(blocks, count(A), wanted, _negated, own is not None)
+        far, which = nearest_in_tiles(
+            blocks, count(A), wanted, lambda values, columns: -as_numpy(values).astype(np.float64), own is not None
+        )
         return which, -far, count(A) * (self.n_samples_fit_ - (own is not None))
 
     def _among_themselves(self) -> tuple[NeighborGraph, int]:
@@ -283,11 +274,9 @@ class SimilarityIndex(SimilarityEstimator):
         with closing(Blocks(k, A, None, True, self._engine).tiles()) as tiles:
             for (down, right), given in tiles:
                 values = as_numpy(given)
-                i, j = np.nonzero(values >= threshold)
-                later = j + right.start > i + down.start
-                i, j = i[later], j[later]
-                both = np.arange(down.start, down.stop)[:, None] < np.arange(right.start, right.stop)
-                yield i + down.start, j + right.start, values[i, j].astype(np.float64), int(both.sum())
+                once = np.arange(down.start, down.stop)[:, None] < np.arange(right.start, right.stop)
+                i, j = np.nonzero((values >= threshold) & once)
+                yield i + down.start, j + right.start, values[i, j].astype(np.float64), int(once.sum())
 
     def duplicates(self, threshold: float) -> list[np.ndarray]:
         """Return groups of at least two objects that are linked by similarities of at least a threshold.
@@ -310,7 +299,3 @@ class SimilarityIndex(SimilarityEstimator):
         order = np.argsort(labels, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
         return sorted((group for group in groups if len(group) > 1), key=lambda group: int(group[0]))
-
-
-def _negated(values: Any, columns: slice) -> np.ndarray:
-    return -as_numpy(values).astype(np.float64)

@@ -37,13 +37,17 @@ class SquaredLengths:
 
     def ranked(self, K: Any, columns: slice) -> Any:
         """Return values that increase with the distance from a query: -K(x, z), or K(z, z) / 4 - K(x, z) / 2."""
-        return -K if self.equal else beside(self.values[columns], K) / 4 - K / 2
+        if self.equal:
+            return -K
+        return beside(self.values[columns], K) / 4 - K / 2
 
     def distances(self, own: np.ndarray, far: np.ndarray, which: np.ndarray, size: int) -> np.ndarray:
         """Return the distances of the nearest, given `ranked` values and K(x, x); quarters avoid overflow."""
         eps = max(self.eps, rounding_error(size))
         theirs = self.values[which] / 4
-        apart = theirs + far / 2 if self.equal else far
+        apart = far
+        if self.equal:
+            apart = theirs + far / 2
         squares = own[:, None] / 4 + apart
         scale = own[:, None] / 4 + theirs + np.abs(apart - theirs)
         bad = np.argwhere(squares < -max(1e-12, 32 * eps) * scale)
@@ -115,17 +119,15 @@ class NearestColumns:
     def look_at(self, tile: Tile, far: np.ndarray) -> None:
         """Take in a tile of distances, or of values that increase with them; tiles of a row come left to right."""
         down, right = tile
-        row, column = self._candidates(self.far[down, -1], far)
-        keep_nearest(self.far[down], self.which[down], row, far[row, column], column + right.start)
-
-    def _candidates(self, bound: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return rows and columns of a tile that may be among the k nearest."""
         k = self.far.shape[1]
+        bound = self.far[down, -1:]
         if np.isfinite(bound).all():
-            return np.nonzero(far < bound[:, None])
-        if far.shape[1] <= k:
-            return np.nonzero(far < np.inf)
-        return np.nonzero(far <= np.partition(far, k - 1, axis=1)[:, k - 1 : k])
+            row, column = np.nonzero(far < bound)
+        elif far.shape[1] <= k:
+            row, column = np.nonzero(far < np.inf)
+        else:
+            row, column = np.nonzero(far <= np.partition(far, k - 1, axis=1)[:, k - 1 : k])
+        keep_nearest(self.far[down], self.which[down], row, far[row, column], column + right.start)
 
 
 class NearestOnDevice:
@@ -179,9 +181,7 @@ class BoundedSearch:
         self.bounds = bounds
         self.sketch = bounds.sketch(B)
         self.n = count(B)
-        cells = max(
-            1, engine.budget // 256
-        )  # a quarter of the memory: a bound, and what follows from it, take 64 bytes
+        cells = max(1, engine.budget // 256)  # in a quarter of the memory; a bound, and what follows, take 64 bytes
         self.width = min(self.n, 65_536, cells)
         self.height = max(1, min(256, cells // self.width))
 
@@ -217,7 +217,7 @@ class BoundedSearch:
         width = upper.shape[1]
         B = rows(self.B, right)
         step = max(wanted, 8)
-        most = width if most is None else max(step, most * width // self.n)
+        most = max(step, (most or self.n) * width // self.n)
         top = np.argpartition(-upper, min(step, width) - 1, axis=1)[:, :step]
         i = np.repeat(np.arange(len(upper)), top.shape[1])
         j = np.sort(top, axis=1).ravel()

@@ -12,24 +12,18 @@ from similitude.compute import Encoding, itemsize, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, StreamClassifier, without_single_column
 from similitude.learners.limits import MAX_EPOCHS, MOST_EPOCHS
-from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
 from similitude.learners.perceptron.training import (
     BinaryRule,
     EncodedExamples,
+    MistakeBound,
     MulticlassRule,
     PerceptronTraining,
-    Rule,
     check_finite,
     lengthening,
+    mistake_bound,
+    no_bound,
 )
-from similitude.scikit import (
-    ScoreClassifier,
-    all_or_nothing,
-    check_labels,
-    class_codes,
-    demand_kernel_on,
-    tensors_for_tensors,
-)
+from similitude.scikit import ScoreClassifier, all_or_nothing, demand_kernel_on, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import check_choice, check_integer
 from similitude.theory import margin_perceptron_updates
@@ -151,8 +145,7 @@ class KernelPerceptron(StreamClassifier):
         y : sequence of labels
         """
         self._check_params()
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         training = self._train(*self._begin_stream(X), codes, int(self.epochs))
         self.mistakes_per_epoch_ = training.mistakes
         if np.isnan(training.squared_length):
@@ -210,7 +203,7 @@ class KernelPerceptron(StreamClassifier):
             check_integer("budget", self.budget)
         check_choice("tie", self.tie, ("le0", "ge0"))
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> MulticlassRule:
         if len(self.classes_) > 2:
             return MulticlassRule(len(self.classes_), self.tie)
         return BinaryRule(self.tie)
@@ -235,7 +228,9 @@ class KernelPerceptron(StreamClassifier):
             self.support_ = self.n_seen_ + batch
         examples = EncodedExamples(k, self._support, self._engine, names)
         targets = rule.targets(codes)
-        training = PerceptronTraining(examples, targets, rule, self._weights, self._moments, self.budget)
+        training = PerceptronTraining(examples, targets, rule, self.budget)
+        training.weights[: training.first] = self._weights
+        training.moments[: training.first] = self._moments
         training.time = self._time
         training.squared_length = self._squared_length
         kept = training.run(epochs).remembered()
@@ -349,15 +344,14 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         """
         if self.epochs is not None:
             check_integer("epochs", self.epochs, 1, MOST_EPOCHS)
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         k, X, A = self._start(X, kernel=True)
         lengths = _lengths(k, A)
-        examples = EncodedExamples(k, A, self._engine, np.arange(len(codes)), lengths)
+        examples = EncodedExamples(k.normalized(), (A, 1 / lengths), self._engine, np.arange(len(codes)))
         rounding = 1e-5 if itemsize(A) == 4 else 1e-10
         rule = BinaryRule(threshold=1.0 - rounding, strict=True)
         runs = []
-        for signs in class_codes(codes, len(self.classes_)).astype(np.float64).T:
+        for signs in self._signs(codes).T:
             training = PerceptronTraining(examples, np.ascontiguousarray(signs), rule)
             runs.append(training.run(int(self.epochs or MAX_EPOCHS), until_clean=self.epochs is None))
         margins = [run.margin for run in runs]

@@ -1,56 +1,21 @@
-"""Passes of a perceptron over examples, scores in tiles and updates one after the other; and its rules of update."""
+"""Passes of a perceptron over examples, its rules of update, and bounds on its mistakes."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from similitude.compute import Blocks, BlockTask, Encoding, count, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.compute.loops import perceptron_pass
+from similitude.compute.loops import add_rows, perceptron_pass
 from similitude.learners.limits import EXAMPLES_IN_TURN, ONE_BLOCK_VALUES, SCORED_EXAMPLES
+from similitude.scikit import CHECKED_OBJECTS
 from similitude.similarity import Similarity
-from similitude.support import pairs_at
-
-
-class BinaryRule:
-    """Two classes: update where y times the score is at most (if `strict`, below) a threshold; see `wrong` for ties."""
-
-    outputs: tuple[int, ...] = ()
-    """The shape of an example's scores: () for one score, (k,) for one per class."""
-
-    def __init__(self, tie: str = "le0", threshold: float = 0.0, strict: bool = False) -> None:
-        self.tie = tie
-        self.threshold = threshold
-        self.strict = strict
-
-    def targets(self, codes: np.ndarray) -> np.ndarray:
-        """Return class numbers as this rule takes them."""
-        return np.where(codes == 1, 1.0, -1.0)
-
-    def wrong(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return which examples cause an update, given their scores."""
-        if self.tie == "ge0":
-            return (scores >= 0) != (y > 0)
-        margins = y * scores
-        return margins < self.threshold if self.strict else margins <= self.threshold
-
-    def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the weight that each example gets in an update."""
-        return y
-
-    def margins(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the signed margin of each score; negative where it is wrong."""
-        return y * scores
-
-    def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Process examples in turn, given their kernel and scores, which change; return updates and weights."""
-        if self.tie == "ge0":
-            return _learn_in_turn(self, K, y, scores)
-        K = np.ascontiguousarray(K if K.dtype == np.float32 else K.astype(np.float64, copy=False))
-        which = np.flatnonzero(perceptron_pass(K, y, scores, self.threshold, self.strict))
-        return which, y[which]
+from similitude.support import ESTIMATE, NONE, Result, pairs_at
+from similitude.theory import perceptron_mistakes
 
 
 class MulticlassRule:
@@ -60,22 +25,25 @@ class MulticlassRule:
     tie) is wrong.
     """
 
+    outputs: tuple[int, ...]
+    """The shape of an example's scores: () for one score, (k,) for one per class."""
+
     def __init__(self, k: int, tie: str) -> None:
         self.outputs = (k,)
         self.tie = tie
 
     def targets(self, codes: np.ndarray) -> np.ndarray:
-        """Return the class numbers."""
+        """Return class numbers as this rule takes them."""
         return codes
 
     def wrong(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return which examples cause an update."""
+        """Return which examples cause an update, given their scores."""
         if self.tie == "ge0":
             return scores.argmax(axis=1) != y
         return self.margins(scores, y) <= 0
 
     def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return +1 for the true class and -1 for the strongest other one, the first on a tie."""
+        """Return the weights of each example in an update: -1 for the strongest other class, the first on a tie."""
         steps = np.zeros(scores.shape)
         i = np.arange(len(y))
         steps[i, _others(scores, y).argmax(axis=1)] = -1.0
@@ -83,31 +51,63 @@ class MulticlassRule:
         return steps
 
     def margins(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the lead of the true class over the strongest other one."""
+        """Return the lead of the true class over the strongest other one; negative where it is wrong."""
         return np.asarray(scores[np.arange(len(y)), y] - _others(scores, y).max(axis=1))
 
     def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Process examples in turn; see `BinaryRule.learn`."""
-        return _learn_in_turn(self, K, y, scores)
+        """Process examples in turn, given their kernel and scores, which change; return updates and weights."""
+        which: list[int] = []
+        taken = [np.empty((0, *self.outputs))]
+        start = 0
+        while True:
+            wrong = self.wrong(scores[start:], y[start:])
+            if not wrong.any():
+                return np.array(which, np.intp), np.concatenate(taken)
+            i = start + int(wrong.argmax())
+            step = self.steps(scores[i : i + 1], y[i : i + 1])
+            scores[i + 1 :] += np.multiply.outer(K[i + 1 :, i], step[0])
+            which.append(i)
+            taken.append(step)
+            start = i + 1
 
 
-Rule = BinaryRule | MulticlassRule
+class BinaryRule(MulticlassRule):
+    """Two classes: update where y times the score is at most (if `strict`, below) a threshold; see `wrong` for ties."""
 
+    outputs = ()
 
-def _learn_in_turn(rule: Rule, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    which: list[int] = []
-    taken = [np.empty((0, *rule.outputs))]
-    start = 0
-    while True:
-        wrong = rule.wrong(scores[start:], y[start:])
-        if not wrong.any():
-            return np.array(which, np.intp), np.concatenate(taken)
-        i = start + int(wrong.argmax())
-        step = rule.steps(scores[i : i + 1], y[i : i + 1])
-        scores[i + 1 :] += np.multiply.outer(K[i + 1 :, i], step[0])
-        which.append(i)
-        taken.append(step)
-        start = i + 1
+    def __init__(self, tie: str = "le0", threshold: float = 0.0, strict: bool = False) -> None:
+        self.tie = tie
+        self.threshold = threshold
+        self.strict = strict
+
+    def targets(self, codes: np.ndarray) -> np.ndarray:
+        """Return -1 and +1."""
+        return np.where(codes == 1, 1.0, -1.0)
+
+    def wrong(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return which examples cause an update."""
+        if self.tie == "ge0":
+            return (scores >= 0) != (y > 0)
+        if self.strict:
+            return y * scores < self.threshold
+        return y * scores <= self.threshold
+
+    def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the weight that each example gets in an update."""
+        return y
+
+    def margins(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the signed margin of each score."""
+        return y * scores
+
+    def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Process examples in turn, in a compiled loop unless ties count for the positive class."""
+        if self.tie == "ge0":
+            return super().learn(K, y, scores)
+        K = np.ascontiguousarray(K if K.dtype == np.float32 else K.astype(np.float64, copy=False))
+        which = np.flatnonzero(perceptron_pass(K, y, scores, self.threshold, self.strict))
+        return which, y[which]
 
 
 def _others(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -118,13 +118,12 @@ def _others(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @dataclass
 class EncodedExamples:
-    """Encoded examples and the kernel between them, divided by their lengths if these are given."""
+    """Encoded examples and the kernel between them."""
 
     kernel: Similarity
     encoding: Encoding
     engine: Engine
     names: np.ndarray
-    lengths: np.ndarray | None = None
     gram: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -141,8 +140,7 @@ class EncodedExamples:
             return self.gram[part, part]
         few = rows(self.encoding, part)
         with pairs_at(self.names[part], self.names[part]):
-            K = np.asarray(BlockTask(self.kernel)(few, few))
-        return K if self.lengths is None else K / self.lengths[part, None] / self.lengths[part]
+            return np.asarray(BlockTask(self.kernel)(few, few))
 
     def scores(self, part: slice, which: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the weighted sum of similarities of consecutive examples to some of the examples."""
@@ -151,29 +149,17 @@ class EncodedExamples:
         n = part.stop - part.start
         if not len(which) or not n:
             return np.zeros((n, *weights.shape[1:]))
-        if self.lengths is not None:
-            weights = (weights.T / self.lengths[which]).T
         some = rows(self.encoding, part)
         others = rows(self.encoding, which)
         with pairs_at(self.names[part], self.names[which]):
             if self.cheap and n * len(which) <= ONE_BLOCK_VALUES:
-                scores = np.asarray(np.asarray(BlockTask(self.kernel)(some, others)) @ weights)
-            else:
-                scores = Blocks(self.kernel, some, others, engine=self.engine).times(weights)
-        return scores if self.lengths is None else (scores.T / self.lengths[part]).T
-
-    def diagonal(self) -> np.ndarray:
-        """Return K(x, x)."""
-        values = np.asarray(self.kernel.diagonal(self.encoding))
-        return values if self.lengths is None else values / self.lengths**2
+                return np.asarray(np.asarray(BlockTask(self.kernel)(some, others)) @ weights)
+            return Blocks(self.kernel, some, others, engine=self.engine).times(weights)
 
     def compute_gram(self) -> np.ndarray:
         """Return the whole Gram matrix, which is computed once."""
         if self.gram is None:
             self.gram = np.asarray(self.kernel.blocks(self.encoding, engine=self.engine).whole())
-            if self.lengths is not None:
-                self.gram /= self.lengths[:, None]
-                self.gram /= self.lengths
         return self.gram
 
 
@@ -188,13 +174,7 @@ class PerceptronTraining:
     """
 
     def __init__(
-        self,
-        examples: EncodedExamples,
-        y: np.ndarray,
-        rule: BinaryRule | MulticlassRule,
-        weights: np.ndarray | None = None,
-        moments: np.ndarray | None = None,
-        budget: int | None = None,
+        self, examples: EncodedExamples, y: np.ndarray, rule: MulticlassRule, budget: int | None = None
     ) -> None:
         self.examples = examples
         self.y = y  # of the examples that are not remembered from earlier batches
@@ -203,9 +183,6 @@ class PerceptronTraining:
         self.first = len(examples) - len(y)
         self.weights = np.zeros((len(examples), *rule.outputs))
         self.moments = np.zeros_like(self.weights)
-        if weights is not None and moments is not None:
-            self.weights[: self.first] = weights
-            self.moments[: self.first] = moments
         self.time = 0
         self.squared_length = self.longest = self.least = 0.0
         self.order = dict.fromkeys(range(self.first))  # examples with a weight, by the time of their last mistake
@@ -216,8 +193,14 @@ class PerceptronTraining:
     def run(self, epochs: int, until_clean: bool = False) -> PerceptronTraining:
         """Pass over the batch several times; after a clean epoch nothing changes any more."""
         n = len(self.y)
+        size = SCORED_EXAMPLES if self.budget is None else 512  # an example that is forgotten changes all later scores
         for epoch in range(1, epochs + 1):
-            self._epoch()
+            self.mistakes.append(0)
+            self.least = np.inf
+            with np.errstate(over="ignore", invalid="ignore"):
+                for start in range(0, n, size):
+                    self._chunk(slice(start, min(start + size, n)))
+            self.time += n
             left = 20 if until_clean else epochs - epoch  # about as many are expected until an epoch is clean
             if self.clean and not until_clean:
                 self.mistakes += [0] * left
@@ -247,15 +230,6 @@ class PerceptronTraining:
         if self.budget is None:
             which.sort()
         return which
-
-    def _epoch(self) -> None:
-        self.mistakes.append(0)
-        self.least = np.inf
-        size = SCORED_EXAMPLES if self.budget is None else 512  # an example that is forgotten changes all later scores
-        with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, len(self.y), size):
-                self._chunk(slice(start, min(start + size, len(self.y))))
-        self.time += len(self.y)
 
     def _chunk(self, part: slice) -> None:
         which = np.array(list(self.order), np.intp)
@@ -321,3 +295,117 @@ def check_finite(scores: np.ndarray) -> np.ndarray:
             "or use k.normalized()"
         )
     return scores
+
+
+# How many mistakes there can be.
+
+OWN = "the margin of this perceptron"
+
+
+@dataclass(frozen=True)
+class MistakeBound(Result):
+    """An upper bound on the mistakes of a perceptron on some examples, in any order and any number of passes.
+
+    Attributes
+    ----------
+    value : int or None
+        The bound; None if no margin is known.
+    radius : float or None
+        The length R of the longest example in feature space (times sqrt 2 for several classes).
+    margin : float or None
+        A margin attained by some separator of the examples, less rounding. The largest margin may be larger, and its
+        bound smaller.
+    reason : str
+        The origin of the margin, or why there is no bound.
+    grade : str
+        ESTIMATE, since further examples may have a smaller margin than this sample; NONE without a bound.
+    """
+
+    value: int | None
+    radius: float | None
+    margin: float | None
+    reason: str
+    grade: str
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"no bound: {self.reason}"
+        return f"at most {self.value:,} ({self.grade}: R = {self.radius:.4g}, margin {self.margin:.4g}; {self.reason})"
+
+
+def no_bound(reason: str) -> MistakeBound:
+    """Return a MistakeBound without a value."""
+    return MistakeBound(None, None, None, reason, NONE)
+
+
+def mistake_bound(
+    examples: EncodedExamples,
+    problems: list[np.ndarray],
+    rule: MulticlassRule,
+    attained: list[float | None],
+    most: Callable[[float, float], int] = perceptron_mistakes,
+) -> MistakeBound:
+    """Return the sum of `most` by radius and margin, the largest one known of each problem, such as one `attained`."""
+    squares = np.asarray(examples.kernel.diagonal(examples.encoding))
+    radius = math.sqrt(float(squares.max()) * (1 + bool(rule.outputs)))
+    error = {4: 1e-4}.get(itemsize(examples.encoding), 1e-9)
+    margins = []
+    for y, own in zip(problems, attained, strict=True):
+        margin: float | None = own
+        reason = OWN
+        if own is None or most is perceptron_mistakes:  # that of a margin perceptron is a third of the largest anyway
+            margin, reason = known_margin(examples, y, rule, own)
+        if margin is None:
+            return no_bound(reason)
+        if margin <= 1e-12 * radius:
+            return no_bound("the margin that was found is within rounding of zero")
+        margins.append(min(margin * (1 - error), radius))
+    return MistakeBound(sum(most(radius, one) for one in margins), radius, min(margins), reason, ESTIMATE)
+
+
+def known_margin(
+    examples: EncodedExamples, y: np.ndarray, rule: MulticlassRule, attained: float | None
+) -> tuple[float | None, str]:
+    """Return the larger of the attained margin and that of a separator sought here, and its origin."""
+    pairs = len(examples) * max(1, sum(rule.outputs) - 1)
+    limit = CHECKED_OBJECTS
+    if examples.kernel.hints.threadsafe:
+        limit = 1000
+    reason = f"the last epoch was not clean, and with more than {limit:,} examples no separator is sought"
+    if pairs <= limit and 32 * pairs**2 <= examples.engine.budget:  # room for two matrices of float64, and for tiles
+        sought = _sought_margin(examples, y, rule)
+        if sought > (attained or 0.0):
+            return sought, "the margin of a separator that a margin perceptron found"
+        reason = "no separator was found in many passes over the examples: there may be none"
+    if attained is None:
+        return None, reason
+    return attained, OWN
+
+
+def _sought_margin(examples: EncodedExamples, y: np.ndarray, rule: MulticlassRule) -> float:
+    """Return the margin of a separator by a margin perceptron, a third of the largest or more; 0 if none is found.
+
+    Several classes become one binary problem with positive examples only, by Kesler's construction.
+    """
+    G = np.asarray(examples.compute_gram(), np.float64)
+    if rule.outputs:
+        classes = np.arange(*rule.outputs)
+        example, other = np.nonzero(classes != y[:, None])
+        blocks = np.eye(len(classes))[y[example]] - np.eye(len(classes))[other]
+        G = G[np.ix_(example, example)] * (blocks @ blocks.T)
+        y = np.ones(len(example))
+    threshold = float(G.diagonal().max())
+    if not threshold > 0:
+        return 0.0
+    weights = np.zeros(len(y))
+    scores = np.zeros(len(y))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(2000):
+            learned = np.flatnonzero(perceptron_pass(G, y, scores.copy(), threshold, True))
+            if not len(learned):
+                return float(np.nan_to_num((y * scores).min() / np.sqrt(weights @ scores), posinf=0.0))
+            weights[learned] += y[learned]
+            if np.abs(weights).sum() > 100 * len(y):
+                break  # there may be no separator
+            add_rows(G, learned, y[learned], scores)
+    return 0.0

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from similitude.compute import as_numpy, check_fits, check_objects
 from similitude.compute.engines import Engine
 from similitude.fitting import winner_first
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array, without_single_column
-from similitude.learners.representer.minimization import (
-    PathSearch,
-    Regularizer,
-    Risk,
-    SquaredNorm,
-    as_regularizer,
-)
-from similitude.learners.representer.spans import Span, span_of_landmarks, span_of_objects
+from similitude.learners.representer.minimization import PathSearch, Regularizer, Risk, SquaredNorm, as_regularizer
+from similitude.learners.representer.spans import LandmarkSpan, Span, span_of_objects
 from similitude.linear import Logistic, Loss, as_loss, check_convex
+from similitude.maps import ProjectionMap
 from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
     check_class_weights,
-    check_labels,
     check_targets,
     check_weights,
-    class_codes,
     tensors_for_tensors,
 )
 from similitude.support import check_integer, check_positive, is_integer
@@ -86,11 +81,22 @@ class Representer(KernelLearner):
         if m == n:
             span, self.validity_ = span_of_objects(k, X, A, self._engine)
         else:
-            span, self.validity_ = span_of_landmarks(k, X, int(m), self.random_state, self._engine)
+            landmarks = ProjectionMap(
+                k, n_components=m, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
+            ).fit(X)
+            self.validity_ = landmarks.validity_
+            span = LandmarkSpan(X, landmarks, self._engine)
         shares = weights / weights.sum()
         risks = (Risk(loss, column, shares, span, self.tol, self.max_iter) for column in y.reshape(n, -1).T)
         found = [PathSearch(risk, regularizer, self.lam) for risk in risks]
-        self.solver_ = f"{span.described}; {_method(loss, regularizer)}"
+        method = "Newton steps on Moreau envelopes"
+        if loss.smooth:
+            method = "Newton steps"
+        elif loss.pieces(np.ones(1)) is not None:
+            method = "the dual over a box"
+        if not isinstance(regularizer, SquaredNorm):
+            method = f"{method}, for each multiplier of |f|^2 that is tried"
+        self.solver_ = f"{span.described}; {method}"
         self.objective_ = scalar_or_array([one.objective for one in found])
         self.norm_ = scalar_or_array([one.norm for one in found])
         optimalities = [one.optimality for one in found]
@@ -98,7 +104,9 @@ class Representer(KernelLearner):
         self.n_iter_ = max(1, sum(one.steps for one in found))
         coefficients = span.coefficients(np.stack([one.minimizer.point for one in found], axis=1))
         self._keep(X, A, coefficients.reshape(y.shape))
-        self.optimality_.warn_if_missed()
+        if not self.optimality_.met:
+            problem = f"the minimum was not reached: {self.optimality_}; raise max_iter, lam or tol"
+            warnings.warn(problem, ConvergenceWarning, stacklevel=4)
 
 
 class RepresenterClassifier(ScoreClassifier, Representer):
@@ -201,11 +209,9 @@ class RepresenterClassifier(ScoreClassifier, Representer):
             Weights of the mean loss.
         """
         self._check_params()
-        X = self._checked(X, reset=True)
-        self.classes_, numbers = check_labels(self, X, y)
-        check_class_weights(self.classes_, numbers, check_weights(sample_weight, len(numbers)))
-        signs = class_codes(numbers, len(self.classes_)).astype(np.float64)
-        self._learn(X, without_single_column(signs), sample_weight)
+        X, codes = self._labeled(X, y)
+        check_class_weights(self.classes_, codes, check_weights(sample_weight, len(codes)))
+        self._learn(X, without_single_column(self._signs(codes)), sample_weight)
         return self
 
     @tensors_for_tensors
@@ -220,8 +226,10 @@ class RepresenterClassifier(ScoreClassifier, Representer):
 
         With more than two classes, the one-vs-rest probabilities are divided by their sum.
         """
-        scores = as_numpy(self.decision_function(X))
-        logs = log_expit(np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores)
+        columns = scores = as_numpy(self.decision_function(X))
+        if scores.ndim == 1:
+            columns = np.stack([-scores, scores], axis=1)
+        logs = log_expit(columns)
         return np.asarray(winner_first(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)), scores))
 
 
@@ -278,14 +286,3 @@ class RepresenterRegressor(MultiOutputMixin, RegressorMixin, Representer):
     def predict(self, X: Any) -> np.ndarray:
         """Return f of each object."""
         return self._weighted(X)
-
-
-def _method(loss: Loss, regularizer: Regularizer) -> str:
-    method = "Newton steps on Moreau envelopes"
-    if loss.smooth:
-        method = "Newton steps"
-    elif loss.pieces(np.ones(1)) is not None:
-        method = "the dual over a box"
-    if isinstance(regularizer, SquaredNorm):
-        return method
-    return f"{method}, for each multiplier of |f|^2 that is tried"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from similitude.learners.limits import DOUBLE_EPS, LONGEST_NORM, MOST_STALLED
 from similitude.learners.representer.spans import Span
@@ -93,7 +91,9 @@ def _minimizer(risk: Risk, mu: float, point: np.ndarray, slopes: np.ndarray, at:
 def _newton(risk: Risk, mu: float, start: Minimizer | None, target: float) -> tuple[np.ndarray, np.ndarray, int]:
     """Take Newton steps, one or more, until the gap meets a target or rounding stops; return point, scores, steps."""
     span = risk.span
-    point = start.point if start else span.origin
+    point = span.origin
+    if start is not None:
+        point = start.point
     scores = span.scores(point)
     decrease = least = math.inf
     steps = stalled = 0
@@ -107,7 +107,7 @@ def _newton(risk: Risk, mu: float, start: Minimizer | None, target: float) -> tu
         if gap <= 0.25 * least or decrease > risk.tolerance:
             stalled = 0
         least = min(least, gap)
-        if stalled >= (2 if gap <= risk.tolerance else MOST_STALLED):
+        if stalled >= MOST_STALLED or (stalled >= 2 and gap <= risk.tolerance):
             break
         steps += 1
         found = _newton_step(risk, mu, point, scores, slopes)
@@ -168,7 +168,7 @@ def minimize_dual(risk: Risk, mu: float) -> Minimizer:
     if not found:  # the start is the solution
         look(beta, residual)
     best = min(found, key=lambda one: one.gap)
-    slopes = np.where(cost > 0, -best.point / np.where(cost > 0, cost, 1.0), 0.0)
+    slopes = np.divide(-best.point, cost, out=np.zeros(n), where=cost > 0)
     return replace(best, point=risk.span.combine(best.point), slopes=slopes)
 
 
@@ -207,10 +207,9 @@ def _minimize_envelopes(risk: Risk, mu: float, start: Minimizer | None = None) -
 
 
 class Envelope(Loss):
-    r"""The Moreau envelope :math:`M(f) = \min_z L(y, z) + (f + w s - z)^2 / (2w)` of a loss shifted by slopes s.
+    """The Moreau envelope min_z L(y, z) + (f + w s - z)^2 / (2w) of a loss shifted by slopes s, convex and smooth.
 
-    It is convex and smooth for any L; its derivative is :math:`(f + w s - z) / w` at the minimizing z, which is a
-    slope of L at z. The smaller the width w, the closer it is to the loss.
+    Its derivative (f + w s - z) / w is a slope of L at the minimizing z. A smaller width w brings it nearer to L.
     """
 
     smooth = True
@@ -259,15 +258,9 @@ class Envelope(Loss):
 
 
 class Regularizer(Parametric):
-    """A non-decreasing function of the norm. A subclass implements `value` and `derivative` of a number.
+    """A non-decreasing function of the norm. A subclass implements `value` and `derivative` of a number."""
 
-    Attributes
-    ----------
-    convex : bool or None
-        Whether it is convex; None if unknown.
-    """
-
-    convex: bool | None = None
+    convex: bool | None = None  # None if unknown
 
     def check_params(self) -> None:
         """Raise TypeError if a parameter is not what it must be."""
@@ -310,13 +303,7 @@ class Norm(Regularizer):
 
 
 class OwnRegularizer(Regularizer):
-    """A user's non-decreasing function of the norm.
-
-    Parameters
-    ----------
-    given : object or pair of functions
-        An object with ``value(norm)`` and ``derivative(norm)``, or these two functions of a number.
-    """
+    """A user's non-decreasing function: an object with ``value(norm)`` and ``derivative(norm)``, or these two."""
 
     def __init__(self, given: Any) -> None:
         self.given = given
@@ -354,32 +341,17 @@ REGULARIZERS: dict[str, type[Regularizer]] = {"norm": Norm, "squared_norm": Squa
 
 
 def as_regularizer(given: Any) -> Regularizer:
-    """Return the regularizer for a name, a Regularizer, or a user's functions.
-
-    >>> as_regularizer("norm").derivative(3.0)
-    1.0
-    """
+    """Return the regularizer for a name, a Regularizer, or a user's functions."""
     made: Regularizer = as_instance("regularizer", given, REGULARIZERS, Regularizer, OwnRegularizer)
     return made
 
 
 @dataclass(frozen=True)
 class Optimality(Result):
-    """How far a solution may be from the minimum.
+    """How far a solution may be from the minimum, and the largest acceptable value.
 
-    Attributes
-    ----------
-    name : str
-        What was measured. ``"duality gap"`` bounds the objective minus its minimum; ``"stationarity"``, |w| times the
-        norm of the gradient, does not, and is used if a user's regularizer is not convex.
-    value : float
-    tolerance : float
-        The largest acceptable value.
-
-    Examples
-    --------
-    >>> print(Optimality("duality gap", 2e-12, 1e-8))
-    duality gap 2e-12, within the tolerance of 1e-08
+    ``"duality gap"`` bounds the objective minus its minimum; ``"stationarity"``, |w| times the norm of the gradient,
+    does not, and is used if a user's regularizer is not convex.
     """
 
     name: str
@@ -392,21 +364,14 @@ class Optimality(Result):
         return self.value <= self.tolerance
 
     def __str__(self) -> str:
-        verdict = "within" if self.met else "above"
+        verdict = ("above", "within")[self.met]
         return f"{self.name} {self.value:.3g}, {verdict} the tolerance of {self.tolerance:.3g}"
-
-    def warn_if_missed(self) -> None:
-        """Warn if the value is above the tolerance."""
-        if not self.met:
-            advice = "raise max_iter, lam or tol"
-            warnings.warn(f"the minimum was not reached: {self}; {advice}", ConvergenceWarning, stacklevel=5)
 
 
 class PathSearch:
     """The minimum of the mean loss + lam R(|w|), searched along the path of minimizers w(mu).
 
-    The given tolerance is relative to the mean loss at w = 0, `at_zero`. Norms inside are those of the scaled span,
-    `unit` times which are norms in the kernel's; `size` is a norm at which scores are as large as targets.
+    The given tolerance is relative to the mean loss at w = 0. Norms inside are those of the scaled span.
     """
 
     minimizer: Minimizer
@@ -417,14 +382,39 @@ class PathSearch:
             self.at_zero = risk.mean(np.zeros(len(risk.y)))
         if not math.isfinite(self.at_zero):
             raise ValueError("the loss of the score 0 is not finite: divide the targets y by a number of their size")
-        self.risk = replace(risk, tolerance=risk.tolerance * self.at_zero)
+        tolerance = risk.tolerance * self.at_zero
+        self.risk = replace(risk, tolerance=tolerance)
         self.regularizer = regularizer
         self.lam = lam
-        self.unit = 1 / math.sqrt(risk.span.scale)
-        self.size = float(np.abs(risk.y).max()) or 1.0
-        self.steps = 0
+        self.unit = 1 / math.sqrt(risk.span.scale)  # the norm in the kernel's space of a vector of norm 1
+        self.size = float(np.abs(risk.y).max()) or 1.0  # a norm at which scores are as large as targets
         self.seen: dict[float, Minimizer] = {}
-        self._run()
+        if self.at_zero == 0:  # w = 0 is a minimizer
+            none = np.zeros(len(risk.y))
+            self.minimizer = Minimizer(1.0, risk.span.origin, none, none, 0.0, 0.0, 0.0, 0.0, 0)
+            self.steps = 0
+            self.optimality = Optimality("duality gap", 0.0, 0.0)
+            return
+        typical = self.at_zero / self.size**2  # the multiplier that balances |w|^2 and the losses
+        distance = math.inf
+        if isinstance(regularizer, SquaredNorm):
+            mu = max(lam / risk.span.scale, 1e-14 * typical)
+            self.minimizer = minimize(self.risk, mu)
+            self.steps = self.minimizer.steps
+            if mu == lam / risk.span.scale:
+                distance = self.minimizer.gap
+        else:
+            self.risk = replace(risk, tolerance=0.1 * tolerance)  # so that the search can tell minimizers apart
+            convex = self._is_convex()
+            self.minimizer = here = self._along_path(typical, convex)
+            self.steps = sum(seen.steps for seen in self.seen.values())
+            if not convex:
+                stationarity = here.norm * abs(self._slope(here.norm) - here.pull)
+                self.optimality = Optimality("stationarity", stationarity, math.sqrt(tolerance * self.at_zero))
+                return
+            distance = self._gap(here)
+        distance = min(distance, self.objective - self._penalty(0.0))  # no loss is negative
+        self.optimality = Optimality("duality gap", distance, tolerance)
 
     @property
     def objective(self) -> float:
@@ -436,38 +426,10 @@ class PathSearch:
         """|w| of the minimizer."""
         return self.unit * self.minimizer.norm
 
-    def _run(self) -> None:
-        """Set the minimizer and how far the objective may be from its minimum."""
-        tolerance = self.risk.tolerance
-        if self.at_zero == 0:  # w = 0 is a minimizer
-            none = np.zeros(len(self.risk.y))
-            self.minimizer = Minimizer(1.0, self.risk.span.origin, none, none, 0.0, 0.0, 0.0, 0.0, 0)
-            self.optimality = Optimality("duality gap", 0.0, 0.0)
-            return
-        typical = self.at_zero / self.size**2  # the multiplier that balances |w|^2 and the losses
-        if isinstance(self.regularizer, SquaredNorm):
-            mu = self.lam / self.risk.span.scale
-            self.minimizer = minimize(self.risk, max(mu, 1e-14 * typical))
-            self.steps = self.minimizer.steps
-            distance = self.minimizer.gap if self.minimizer.mu == mu else math.inf
-        else:
-            self.risk = replace(self.risk, tolerance=0.1 * tolerance)  # so that the search can tell minimizers apart
-            convex = self._is_convex()
-            self.minimizer = self._along_path(typical, convex)
-            self.steps = sum(seen.steps for seen in self.seen.values())
-            if not convex:
-                here = self.minimizer
-                stationarity = here.norm * abs(self._slope(here.norm) - here.pull)
-                self.optimality = Optimality("stationarity", stationarity, math.sqrt(tolerance * self.at_zero))
-                return
-            distance = self._gap(self.minimizer)
-        distance = min(distance, self.objective - self._penalty(0.0))  # no loss is negative
-        self.optimality = Optimality("duality gap", distance, tolerance)
-
     def _along_path(self, typical: float, convex: bool) -> Minimizer:
         from scipy.optimize import brentq
 
-        marks = np.linspace(math.log10(1e9 * typical), math.log10(1e-14 * typical), 24 if convex else 47) * math.log(10)
+        marks = np.log(10) * np.linspace(math.log10(1e9 * typical), math.log10(1e-14 * typical), 47 - 23 * convex)
         for heavy, light in pairwise(marks.tolist()):
             too_long = self._excess(heavy) > 0
             if convex and too_long:
@@ -484,13 +446,7 @@ class PathSearch:
             if slope == 0 and one.mu < 1e-9 * typical:
                 break  # the penalty is flat, and w hardly moves
         one = self.seen[marks[0]]  # its slopes are nearly those of w = 0
-        zero = replace(
-            one,
-            point=np.zeros_like(one.point),
-            scores=np.zeros_like(one.scores),
-            squared_norm=0.0,
-            mean_loss=self.at_zero,
-        )
+        zero = replace(one, point=0 * one.point, scores=0 * one.scores, squared_norm=0.0, mean_loss=self.at_zero)
         return min([zero, *self.seen.values()], key=self._objective)
 
     def _excess(self, log_mu: float) -> float:

@@ -16,8 +16,7 @@ from similitude.compute import Encoding, as_numpy, check_objects, itemsize
 from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.kernel_learner import Objects
 from similitude.learners.limits import DOUBLE_EPS
-from similitude.learners.svm.dual import GramRows
-from similitude.learners.svm.row_cache import KernelRows
+from similitude.learners.svm.dual import GramRows, KernelRows
 from similitude.maps import ProjectionMap
 from similitude.scikit import CHECKED_OBJECTS
 from similitude.similarity import Similarity, as_similarity
@@ -104,7 +103,7 @@ class LandmarkSpan:
 
     def rows(self) -> KernelRows:
         """Return the rows of the Gram matrix F F', computed as they are needed."""
-        return KernelRows(as_similarity("linear"), self.F, self.engine, np.dtype(np.float64))
+        return KernelRows(as_similarity("linear"), self.F, self.engine, np.dtype(np.float64), np.arange(len(self.F)))
 
     def coefficients(self, points: np.ndarray) -> np.ndarray:
         """Return the coefficients of all training objects, for points in columns."""
@@ -134,14 +133,6 @@ def span_of_objects(k: Similarity, X: Any, A: Encoding, engine: Engine) -> tuple
             except LinAlgError:
                 objects.refuse_negative(eigh(G, subset_by_index=[0, 0])[1][:, 0])
     return GramSpan(G), validity
-
-
-def span_of_landmarks(
-    k: Similarity, X: Any, n_landmarks: int, random_state: Any, engine: Engine
-) -> tuple[LandmarkSpan, Validity]:
-    """Return the span of landmarks and the verdict on the kernel."""
-    m = ProjectionMap(k, n_components=n_landmarks, landmarks="rpcholesky", random_state=random_state, engine=engine)
-    return LandmarkSpan(X, m.fit(X), engine), m.validity_
 
 
 def _solve_shifted(M: np.ndarray, b: np.ndarray, shift: float) -> np.ndarray:

@@ -1,7 +1,9 @@
-"""The dual of support vector machines: a quadratic program over a box, solved by working sets."""
+"""The dual of support vector machines: a quadratic program over a box, solved by working sets of kernel rows."""
 
 from __future__ import annotations
 
+import math
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,47 +11,153 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.compute.loops import add_rows, pick, smo
-from similitude.learners.limits import DOUBLE_EPS, MAX_STEPS, SAMPLED_FROM, WORKING_SET
-from similitude.learners.svm.row_cache import KernelRows
+from similitude.compute import Blocks, Encoding, check_fits, rows
+from similitude.compute.engines import Engine, format_bytes
+from similitude.compute.loops import add_rows, mirror, pick, smo
+from similitude.learners.limits import CACHE_BYTES, CACHED_ROWS, DOUBLE_EPS, MAX_STEPS, SAMPLED_FROM, WORKING_SET
+from similitude.similarity import Similarity
+from similitude.support import pairs_at
 
 
-class GramRows:
-    """The rows of a Gram matrix that has been computed already, with the methods of KernelRows."""
+class KernelRows:
+    """Rows of K(x_i, x_j) for a symmetric kernel, cached in half of the engine's memory; errors name `positions`."""
 
-    def __init__(self, K: np.ndarray) -> None:
-        self.K = K
-        self.n = len(K)
-        self.most_free = len(K) + WORKING_SET
-
-    def of(self, which: np.ndarray) -> GramRows:
-        """Return the rows of the Gram matrix of some of the objects."""
-        return self if len(which) == self.n else GramRows(self.square(which))
+    def __init__(
+        self, kernel: Similarity, encoding: Encoding, engine: Engine, dtype: np.dtype, positions: np.ndarray
+    ) -> None:
+        self.kernel = kernel
+        self.encoding = encoding
+        self.engine = engine
+        self.positions = positions
+        self.n = n = len(positions)
+        row = n * dtype.itemsize
+        budget = engine.budget
+        self.room = min(n, budget // (2 * row), max(CACHED_ROWS, CACHE_BYTES // row))
+        if self.room < min(n, 2):
+            raise MemoryError(
+                f"two rows of {n:,} values do not fit into half of the memory budget of {format_bytes(budget)}: "
+                f"give the engine more memory"
+            )
+        self.most_free = max(2, math.isqrt(budget // (9 * dtype.itemsize)))
+        self.store = np.empty((self.room, n), dtype)
+        self.slot = np.full(n, -1, np.int64)  # where the row of each object is cached, -1 if it is not
+        self.owner = np.full(self.room, -1, np.int64)
+        self.used = np.full(self.room, -1, np.int64)
+        self.clock = 0
 
     def between(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) for i in `which` and j in `columns`."""
-        return self.K[np.ix_(which, columns)]
+        if not (len(which) and len(columns)):
+            return np.empty((len(which), len(columns)), self.store.dtype)
+        some = rows(self.encoding, which)
+        return np.asarray(self.kernel.blocks(some, rows(self.encoding, columns), self.engine).whole())
 
     def square(self, which: np.ndarray) -> np.ndarray:
-        """Return K(x_i, x_j) for i and j in `which`."""
-        values = np.empty((len(which), len(which)), self.K.dtype)
-        pick(self.K, which, which, values)
+        """Return K(x_i, x_j) for i and j in `which`, in which rows that are cached come first."""
+        values = np.empty((len(which), len(which)), self.store.dtype)
+        n = int(np.count_nonzero(self.slot[which] >= 0))
+        pick(self.store, self.slot[which[:n]], which, values[:n])
+        if n < len(which):
+            mirror(values[n:, :n], values[:n, n:])
+            self.kernel.blocks(rows(self.encoding, which[n:]), engine=self.engine).whole(out=values[n:, n:])
         return values
 
+    def of(self, which: np.ndarray) -> KernelRows:
+        """Return the rows of the Gram matrix of some of the objects."""
+        if len(which) == self.n:
+            return self
+        some = rows(self.encoding, which)
+        return KernelRows(self.kernel, some, self.engine, self.store.dtype, self.positions[which])
+
     def whole(self) -> np.ndarray:
-        """Return the whole matrix in float64."""
-        return self.K.astype(np.float64)
+        """Return the whole matrix in float64; its size is checked first."""
+        check_fits(self.n, self.n, 8, self.engine)
+        return np.asarray(self.kernel.blocks(self.encoding, engine=self.engine).whole(), dtype=np.float64)
 
     def diagonal(self) -> np.ndarray:
         """Return K(x_i, x_i) of all objects in float64."""
-        return self.K.diagonal().astype(np.float64)
+        return np.asarray(self.kernel.diagonal(self.encoding), dtype=np.float64)
+
+    def add_to(self, out: np.ndarray, which: np.ndarray, weights: np.ndarray) -> None:
+        """Add the sum of weights[k] K(x_which[k], x_j) to out[j]; rows that do not fit into the cache are not kept."""
+        missing = np.flatnonzero(self.slot[which] < 0)
+        rest = missing[self.room - len(which) + len(missing) :]
+        stored = np.setdiff1d(np.arange(len(which)), rest)
+        add_rows(self.store, self.load(which[stored]), weights[stored], out)
+        if len(rest):
+            with pairs_at(self.positions[which[rest]], self.positions):
+                out += self._rows(which[rest]).transposed_times(weights[rest])
+
+    def prefetch(self, which: np.ndarray) -> None:
+        """Compute those of these rows that are not cached as one block, at most half of the cache."""
+        missing = which[self.slot[which] < 0]
+        if len(missing):
+            self.load(missing[: max(1, self.room // 2)])
+
+    def part(self, i: int, columns: np.ndarray) -> np.ndarray:
+        """Return K(x_i, x_j) for j in `columns`."""
+        if self.slot[i] < 0:
+            self.load(np.array([i]))
+        self.used[self.slot[i]] = self.clock
+        return self.store[self.slot[i]][columns]
+
+    def load(self, which: np.ndarray) -> np.ndarray:
+        """Return the slots of these rows in the cache, after computing those that are missing."""
+        self.clock += 1
+        held = self.slot[which]
+        self.used[held[held >= 0]] = self.clock
+        missing = which[held < 0]
+        if not len(missing):
+            return held
+        free = np.sort(np.argsort(self.used, kind="stable")[: len(missing)])  # never used, or least recently used
+        self.slot[self.owner[free][self.owner[free] >= 0]] = -1
+        self.slot[missing] = free
+        self.owner[free] = missing
+        self.used[free] = self.clock
+        with pairs_at(self.positions[missing], self.positions):
+            if free[-1] - free[0] + 1 == len(free):
+                self._rows(missing).whole(out=self.store[free[0] : free[-1] + 1])
+            else:
+                self.store[free] = np.asarray(self._rows(missing).whole())
+        return self.slot[which]
+
+    def _rows(self, which: np.ndarray) -> Blocks:
+        return self.kernel.blocks(rows(self.encoding, which), self.encoding, self.engine)
+
+
+class GramRows(KernelRows):
+    """The rows of a Gram matrix that has been computed already."""
+
+    def __init__(self, K: np.ndarray) -> None:
+        self.n = self.room = len(K)
+        self.most_free = sys.maxsize
+        self.store = K
+        self.slot = np.arange(self.n)
+
+    def between(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return K(x_i, x_j) for i in `which` and j in `columns`."""
+        return self.store[np.ix_(which, columns)]
+
+    def of(self, which: np.ndarray) -> GramRows:
+        """Return the rows of the Gram matrix of some of the objects."""
+        if len(which) == self.n:
+            return self
+        return GramRows(self.square(which))
 
     def add_to(self, out: np.ndarray, which: np.ndarray, weights: np.ndarray) -> None:
         """Add the sum of weights[k] K(x_which[k], x_j) to out[j]."""
-        add_rows(self.K, which, weights, out)
+        add_rows(self.store, which, weights, out)
+
+    def whole(self) -> np.ndarray:
+        """Return the whole matrix in float64."""
+        return self.store.astype(np.float64)
+
+    def diagonal(self) -> np.ndarray:
+        """Return K(x_i, x_i) of all objects in float64."""
+        return self.store.diagonal().astype(np.float64)
 
 
-Rows = GramRows | KernelRows
+# The solver.
 
 
 @dataclass(frozen=True)
@@ -62,11 +170,6 @@ class BoxProblem:
     example: np.ndarray  # the row of K that each variable belongs to; several variables may share one
     keep_sum: bool
 
-    def restricted(self, inside: np.ndarray, place: np.ndarray) -> BoxProblem:
-        """Return the problem of some variables, with the others at 0; `place` gives the new numbers of examples."""
-        example = place[self.example[inside]]
-        return BoxProblem(self.target[inside], self.low[inside], self.high[inside], example, self.keep_sum)
-
 
 Look = Callable[[np.ndarray, np.ndarray], bool]
 
@@ -75,24 +178,25 @@ Solution = tuple[np.ndarray, np.ndarray, float, int]
 
 
 def solve(
-    problem: BoxProblem, K: Rows, tolerance: float, look: Look | None = None, start: np.ndarray | None = None
+    problem: BoxProblem, K: KernelRows, tolerance: float, look: Look | None = None, start: np.ndarray | None = None
 ) -> Solution:
     """Return the minimizer, to a violation of the optimality conditions of at most `tolerance`.
 
     Each round minimizes over the free variables and those that violate optimality most, and updates every residual
-    with the rows of the variables that moved. The solver stops early if only rounding is left to gain, if `look`
-    is true of beta and the residual after a round, or with a warning after ten million steps.
-
-    The default start is 0, or, where rows of K must be computed, the minimizer for every fourth example: few rows are
-    then computed of examples that turn out not to matter.
+    with the rows of the variables that moved, until only rounding is left to gain or `look` is true after a round.
+    The default start is 0, or, where rows of K must be computed, the minimizer for every fourth example.
     """
-    beta = np.zeros(len(problem.target)) if start is None else start
-    if start is None and isinstance(K, KernelRows) and K.n >= SAMPLED_FROM:
+    beta = np.zeros(len(problem.target))
+    if start is not None:
+        beta = start
+    elif K.n >= SAMPLED_FROM and (K.slot < 0).any():
         chosen = np.arange(0, K.n, 4)  # a sample shows which rows of the kernel are needed at all
         place = np.full(K.n, -1)
         place[chosen] = np.arange(len(chosen))
         inside = place[problem.example] >= 0
-        beta[inside] = solve(problem.restricted(inside, place), K.of(chosen), tolerance)[0]
+        target, low, high = (part[inside] for part in (problem.target, problem.low, problem.high))
+        fewer = BoxProblem(target, low, high, place[problem.example[inside]], problem.keep_sum)
+        beta[inside] = solve(fewer, K.of(chosen), tolerance)[0]
     residual = problem.target.copy()
     _update(residual, problem, K, beta, np.arange(len(beta)))
     violation, intercept = _optimality(problem, beta, residual)
@@ -103,12 +207,11 @@ def solve(
     while violation > tolerance:
         inner_tolerance = max(tolerance * 0.5, violation * 0.1)
         working = _working_set(problem, beta, residual - intercept, size, tolerance * 0.25, keep_free)
-        if isinstance(K, KernelRows):
-            working = working[K.cached_first(problem.example[working])]
+        working = working[np.argsort(K.slot[problem.example[working]] < 0, kind="stable")]  # cached rows first
         moving = beta[working]
         low = problem.low[working]
         high = problem.high[working]
-        block = _among(K, problem.example[working])
+        block = K.square(problem.example[working])
         most = 50 * len(working)  # then all residuals are updated
         steps += smo(block, residual[working], moving, low, high, inner_tolerance, most, problem.keep_sum)
         _update(residual, problem, K, moving - beta[working], working)
@@ -134,17 +237,7 @@ def solve(
     return beta, residual, intercept, rounds
 
 
-def _among(K: Rows, examples: np.ndarray) -> np.ndarray:
-    """Return the block of K between variables of these examples; two variables may share one."""
-    each, first, place = np.unique(examples, return_index=True, return_inverse=True)
-    if len(each) == len(examples):
-        return K.square(examples)
-    order = np.argsort(first)
-    place = np.argsort(order)[place]
-    return np.ascontiguousarray(K.square(each[order])[np.ix_(place, place)])
-
-
-def _update(residual: np.ndarray, problem: BoxProblem, K: Rows, moved: np.ndarray, variables: np.ndarray) -> None:
+def _update(residual: np.ndarray, problem: BoxProblem, K: KernelRows, moved: np.ndarray, variables: np.ndarray) -> None:
     """Update all residuals after these variables moved."""
     per_example = np.bincount(problem.example[variables], moved, minlength=K.n)
     which = np.flatnonzero(per_example)
@@ -190,11 +283,11 @@ def _optimality(problem: BoxProblem, beta: np.ndarray, residual: np.ndarray) -> 
     return max(0.0, float(top) - float(bottom)), float(shared.mean())
 
 
-def solve_one_class(K: Rows, most: np.ndarray, nu: float, tolerance: float) -> Solution:
+def solve_one_class(K: KernelRows, most: np.ndarray, nu: float, tolerance: float) -> Solution:
     """Minimize a' K a / 2 over 0 <= a <= `most` with the sum of a equal to `nu` times that of `most`."""
     n = len(most)
     order = np.arange(n)
-    if isinstance(K, KernelRows) and n >= SAMPLED_FROM:
+    if n >= SAMPLED_FROM and (K.slot < 0).any():
         chosen = np.flatnonzero(most)[::4]
         sample = solve_one_class(K.of(chosen), most[chosen], nu, tolerance)[0]
         used = np.flatnonzero(sample)
@@ -221,40 +314,33 @@ class SVMSolution:
     rounds: int  # rounds of the solver
 
 
-def solve_svc(K: Rows, sign: np.ndarray, C: np.ndarray, fit_intercept: bool, tolerance: float) -> SVMSolution:
+def solve_svc(K: KernelRows, sign: np.ndarray, C: np.ndarray, fit_intercept: bool, tolerance: float) -> SVMSolution:
     """Minimize |w|^2 / 2 plus the hinge losses of labels +1 and -1, loss i multiplied by C_i."""
-    problem = BoxProblem(
-        sign, np.minimum(sign * C, 0.0), np.maximum(sign * C, 0.0), np.arange(len(sign)), fit_intercept
-    )
-    solution = solve(problem, K, tolerance)
-    _, residual, intercept, _ = solution
-    scores = sign - residual
-    losses = C * np.maximum(0, 1 - sign * (scores + intercept))
-    return _summary(K, problem, solution, scores, losses)
+    low = np.minimum(sign * C, 0.0)
+    high = np.maximum(sign * C, 0.0)
+    problem = BoxProblem(sign, low, high, np.arange(len(sign)), fit_intercept)
+    return _solved(K, problem, tolerance)
 
 
 def solve_svr(
-    K: Rows, y: np.ndarray, C: np.ndarray, epsilon: float, fit_intercept: bool, tolerance: float
+    K: KernelRows, y: np.ndarray, C: np.ndarray, epsilon: float, fit_intercept: bool, tolerance: float
 ) -> SVMSolution:
     """Minimize |w|^2 / 2 plus the losses max(0, |y_i - f(x_i)| - epsilon), loss i multiplied by C_i."""
-    n = len(y)
-    zero = np.zeros(n)
+    zero = np.zeros(len(y))
     target = np.concatenate([y - epsilon, y + epsilon])
     low = np.concatenate([zero, -C])
     high = np.concatenate([C, zero])
-    problem = BoxProblem(target, low, high, np.tile(np.arange(n), 2), fit_intercept)
-    solution = solve(problem, K, tolerance)
-    _, residual, intercept, _ = solution
-    scores = target[:n] - residual[:n]
-    losses = C * np.maximum(0, np.abs(y - (scores + intercept)) - epsilon)
-    return _summary(K, problem, solution, scores, losses)
+    problem = BoxProblem(target, low, high, np.tile(np.arange(len(y)), 2), fit_intercept)
+    return _solved(K, problem, tolerance)
 
 
-def _summary(K: Rows, problem: BoxProblem, solution: Solution, scores: np.ndarray, losses: np.ndarray) -> SVMSolution:
-    """Return the solution with its objective, duality gap and leave-one-out scores."""
-    beta, _, intercept, rounds = solution
+def _solved(K: KernelRows, problem: BoxProblem, tolerance: float) -> SVMSolution:
+    """Return the solution with its duality gap and leave-one-out scores."""
+    beta, residual, intercept, rounds = solve(problem, K, tolerance)
+    scores = (problem.target - residual)[: K.n]
     coefficients = np.bincount(problem.example, beta, minlength=K.n)
     squared = float(coefficients @ scores)
+    losses = np.maximum(problem.low * (residual - intercept), problem.high * (residual - intercept))
     objective = 0.5 * squared + float(losses.sum())
     dual = float(problem.target @ beta) - 0.5 * squared
     free = np.unique(problem.example[(beta > problem.low) & (beta < problem.high)])
@@ -262,7 +348,7 @@ def _summary(K: Rows, problem: BoxProblem, solution: Solution, scores: np.ndarra
     return SVMSolution(coefficients, intercept, squared, objective, objective - dual, left_out, rounds)
 
 
-def span_distances(K: Rows, free: np.ndarray, coefficients: np.ndarray, keep_sum: bool) -> np.ndarray:
+def span_distances(K: KernelRows, free: np.ndarray, coefficients: np.ndarray, keep_sum: bool) -> np.ndarray:
     """Return the squared distance of each support object to the span of the free ones (Vapnik and Chapelle, 2000)."""
     squares = np.zeros(len(coefficients))
     free = free[:500]  # whose Gram matrix is inverted

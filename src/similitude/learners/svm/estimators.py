@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows
@@ -15,15 +16,13 @@ from similitude.compute.engines import Engine, one_blas_thread
 from similitude.fitting import probabilities, temperature
 from similitude.learners.kernel_learner import KernelLearner, ScoreOutliers, scalar_or_array, without_single_column
 from similitude.learners.limits import MANY_ROWS, MOST_AT_ONCE
-from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_one_class, solve_svc, solve_svr
+from similitude.learners.svm.dual import GramRows, KernelRows, SVMSolution, solve_one_class, solve_svc, solve_svr
 from similitude.learners.svm.hard_margin import solve_hard
-from similitude.learners.svm.row_cache import KernelRows
 from similitude.scikit import (
     CHECKED_OBJECTS,
     ScoreClassifier,
     all_or_nothing,
     check_class_weights,
-    check_labels,
     check_targets,
     check_weights,
     class_weights,
@@ -71,7 +70,7 @@ class BaseSVM(KernelLearner):
         self._gram = as_numpy(whole_gram(k, A, self._engine))
         return demand_valid(check_gram(k, self._gram, X, np.arange(n), n))
 
-    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool = False) -> Rows:
+    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool = False) -> KernelRows:
         """Return the rows of the Gram matrix: at once if they are few or shared, else as they are needed."""
         if self.tol >= 1e-5 and not self.hard:
             A = in_single_precision(k, A, 0.1 * self.tol / costs.max())
@@ -83,7 +82,7 @@ class BaseSVM(KernelLearner):
         if "_gram" in vars(self):
             return GramRows(self.__dict__.pop("_gram").astype(dtype, copy=False))
         if (n > MOST_AT_ONCE and not shared) or n * n * size > engine.budget // 2:
-            return KernelRows(k, A, engine, dtype)
+            return KernelRows(k, A, engine, dtype, np.arange(n))
         return GramRows(np.asarray(k.blocks(A, engine=engine).whole(), dtype=dtype))
 
     def _set_figures(self, svms: list[SVMSolution]) -> None:
@@ -112,8 +111,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
             Multiplies C for each example.
         """
         check_flag("fit_intercept", self.fit_intercept)
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         each = class_weights(self.class_weight, self.classes_, np.bincount(codes))
         weights = check_weights(sample_weight, len(codes)) * each[codes]
         check_class_weights(self.classes_, codes, weights)
@@ -172,15 +170,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         """Return one score per class, given one per pair of classes; the score of a single pair is unchanged."""
         if scores.ndim == 1:
             return scores
-        votes = np.zeros((len(scores), len(self.classes_)))
-        sums = np.zeros_like(votes)
-        for column, (first, second) in enumerate(combinations(range(len(self.classes_)), 2)):
-            wins = scores[:, column] >= 0
-            votes[:, second] += wins
-            votes[:, first] += ~wins
-            sums[:, second] += scores[:, column]
-            sums[:, first] -= scores[:, column]
-        return votes + sums / (3 * (np.abs(sums) + 1))
+        return _ovr_decision_function(scores >= 0, scores, len(self.classes_))
 
     @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -343,7 +333,7 @@ class KreinSVC(BaseSVC):
         self.class_weight = class_weight
         self.engine = engine
 
-    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool = False) -> Rows:
+    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool = False) -> KernelRows:
         self.precision_ = "float64"
         K = np.asarray(whole_gram(k, A, self._engine), dtype=np.float64)
         apart = np.abs(K - K.T)
@@ -499,12 +489,7 @@ class KernelOneClassSVM(ScoreOutliers, BaseSVM):
     """
 
     def __init__(
-        self,
-        kernel: Any = "auto",
-        *,
-        nu: float = 0.5,
-        tol: float = 1e-3,
-        engine: Engine | None = None,
+        self, kernel: Any = "auto", *, nu: float = 0.5, tol: float = 1e-3, engine: Engine | None = None
     ) -> None:
         self.kernel = kernel
         self.nu = nu

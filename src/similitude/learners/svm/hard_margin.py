@@ -8,7 +8,6 @@ Programming 11, 1976), except that corners enter in batches as long as that brin
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,7 @@ from similitude.support import InseparableError
 
 
 def inseparable(what: str, conflicts: np.ndarray, labels: np.ndarray) -> InseparableError:
-    """Return the error that names the conflicting examples and their labels.
-
-    >>> print(inseparable("a line", np.array([1, 4]), np.array(["a", "a", "b", "b", "b"])))
-    The classes cannot be separated by a line. Examples in conflict: 1 ('a'), 4 ('b').
-    """
+    """Return the error that names the conflicting examples and their labels."""
     conflicts = np.sort(conflicts)
     named = ", ".join(f"{i} ({labels[i].item()!r})" for i in conflicts[:10])
     if len(conflicts) > 10:
@@ -38,11 +33,7 @@ def inseparable(what: str, conflicts: np.ndarray, labels: np.ndarray) -> Insepar
 
 
 def smallest_conflict(points: np.ndarray, in_conflict: Callable[[np.ndarray], bool]) -> np.ndarray:
-    """Remove examples one by one as long as the others are still in conflict; of more than 100, none.
-
-    >>> smallest_conflict(np.arange(6), lambda some: {1, 4} <= set(some.tolist()))
-    array([1, 4])
-    """
+    """Remove examples one by one as long as the others are still in conflict; of more than 100, none."""
     if len(points) > 100:
         return points
     for point in points:
@@ -113,24 +104,16 @@ def _opposite_pair(Q: np.ndarray, groups: np.ndarray, rounding: float) -> np.nda
         excess = apart - rounding * (lengths[:, None] + lengths) ** 2
         excess[groups[:, None] == groups] = np.inf
     i, j = divmod(int(excess.argmin()), len(Q))
-    return np.array([i, j]) if excess[i, j] <= 0 else None
+    if excess[i, j] > 0:
+        return None
+    return np.array([i, j])
 
 
 class LargestMargin(KernelLearner):
-    """The separator of two classes with the largest margin; `similitude.margin` documents the problem.
-
-    >>> model = LargestMargin("linear").fit([[0.0, 1.0], [0.0, -2.0]], ["a", "b"])
-    >>> model.normalized_margin([[3.0, -4.0]])
-    array([0.8])
-    """
+    """The separator of two classes with the largest margin; `similitude.margin` documents the problem."""
 
     def __init__(
-        self,
-        kernel: Any = "auto",
-        *,
-        bias: bool = False,
-        normalized: bool = True,
-        engine: Engine | None = None,
+        self, kernel: Any = "auto", *, bias: bool = False, normalized: bool = True, engine: Engine | None = None
     ) -> None:
         self.kernel = kernel
         self.bias = bias
@@ -153,8 +136,7 @@ class LargestMargin(KernelLearner):
         groups = signs * bool(self.bias)
         point = nearest_point(Q, groups)
         if not separates(point, eps):
-            examples = conflict(Q, groups, point, eps)
-            suspects = examples
+            suspects = examples = conflict(Q, groups, point, eps)
             if point.square < 0:
                 suspects = np.union1d(examples, point.corners)
             objects.refuse_negative(np.isin(objects.used, suspects))
@@ -181,7 +163,9 @@ class LargestMargin(KernelLearner):
         if self.normalized or not self.bias:
             scores = np.divide(scores, lengths, out=np.zeros(len(scores)), where=lengths > 0)
         if self.bias:
-            sizes = np.sqrt(1 + (1.0 if self.normalized else lengths**2))
+            sizes = np.sqrt(2.0)
+            if not self.normalized:
+                sizes = np.sqrt(1 + lengths**2)
             scores = (scores + self.intercept_) / (np.sqrt(1 + self.intercept_**2) * sizes)
         zero = (lengths == 0) & (self.normalized or not self.bias)
         return np.where(zero, 0.0, np.clip(scores, -1.0, 1.0))
@@ -194,22 +178,24 @@ class LargestMargin(KernelLearner):
         zero = np.flatnonzero(squares <= 0)
         if len(zero) and (self.normalized or not self.bias):
             raise not_separable(self.bias, zero, labels, ", for no margin is positive where K(x, x) = 0")
-        return 1 / np.sqrt(squares) if self.normalized else np.ones(len(squares))
+        if not self.normalized:
+            return np.ones(len(squares))
+        return 1 / np.sqrt(squares)
 
 
 # The nearest point of a polytope.
 
 
-@dataclass(frozen=True)
 class HullPoint:
-    """A point of the polytope, as a combination of corners."""
+    """A combination of corners of a polytope, the positive `weights` of which have the sum 1 in each group."""
 
-    corners: np.ndarray  # those with a positive weight
-    weights: np.ndarray  # their weights, with sum 1 in each group
-    products: np.ndarray  # the dot product of the point with every corner
-    lows: np.ndarray  # the smallest of these in each group
-    square: float  # the squared distance from the origin
-    reach: float  # the squared length if nothing cancelled; rounding errors are relative to this
+    def __init__(self, hull: _Hull, corners: np.ndarray, weights: np.ndarray) -> None:
+        self.corners = corners
+        self.weights = weights
+        self.products = weights @ hull.Q[corners]  # the dot product with every corner
+        self.lows = np.array([self.products[member > 0].min() for member in hull.members.T])  # the least in each group
+        self.square = float(weights @ self.products[corners])  # the squared distance from the origin
+        self.reach = float(weights @ hull.lengths[corners]) ** 2  # that if nothing cancelled, to which rounding adds
 
     @property
     def gap(self) -> float:
@@ -223,16 +209,11 @@ class HullPoint:
 
 
 def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = 1e-10) -> HullPoint:
-    r"""Return the point nearest to the origin, given the dot products Q of the corners and the group of each.
+    """Return the point nearest to the origin, given the dot products Q of the corners and the group of each.
 
-    Minimizes :math:`\lambda' Q \lambda` over :math:`\lambda \ge 0` with sum 1 in each group: one group gives the
-    nearest point of a convex hull, two groups (with the corners of one negated) the shortest connection of two hulls.
-    At the optimum the support has, in each group, the smallest values of :math:`Q\lambda`. The search ends at a
-    relative duality gap, or earlier if rounding prevents further progress.
-
-    >>> point = nearest_point(np.eye(4), np.zeros(4, dtype=int))
-    >>> point.square, point.weights
-    (0.25, array([0.25, 0.25, 0.25, 0.25]))
+    Minimizes w' Q w over w >= 0 with sum 1 in each group: one group gives the nearest point of a convex hull, two
+    groups (with the corners of one negated) the shortest connection of two hulls. At the optimum the support has, in
+    each group, the smallest values of Q w. The search ends at a relative duality gap, or if only rounding is left.
     """
     hull = _Hull(Q, groups)
     point = hull.start()
@@ -262,26 +243,20 @@ class _Hull:
         """Return the shortest corner of each group."""
         inside = (np.flatnonzero(member) for member in self.members.T)
         corners = np.array([group[self.lengths[group].argmin()] for group in inside])
-        return self.at(corners, np.ones(len(corners)))
-
-    def at(self, corners: np.ndarray, weights: np.ndarray) -> HullPoint:
-        products = weights @ self.Q[corners]
-        lows = np.array([products[member > 0].min() for member in self.members.T])
-        reach = float(weights @ self.lengths[corners]) ** 2
-        return HullPoint(corners, weights, products, lows, float(weights @ products[corners]), reach)
+        return HullPoint(self, corners, np.ones(len(corners)))
 
     def improved(self, point: HullPoint, batch: int, gap: float) -> tuple[HullPoint | None, int]:
         """Return a nearer point, by the largest batch of corners that gives one, and the batch size to try next."""
         entering = self.entering(point, gap)
         batch = min(batch, len(entering))
         while batch:
-            new = self.at(*self.corral(np.concatenate([point.corners, entering[:batch]])))
+            new = HullPoint(self, *self.corral(np.concatenate([point.corners, entering[:batch]])))
             if new.improves(point):
                 return new, 2 * batch
             batch //= 4
         if not len(entering):
             return None, 0
-        new = self.at(*self.step(point, int(entering[0])))
+        new = HullPoint(self, *self.step(point, int(entering[0])))
         if not new.improves(point):
             return None, 1
         return new, 1

@@ -14,16 +14,9 @@ from similitude.learners.kernel_learner import KernelLearner, scalar_or_array, w
 from similitude.learners.limits import MAX_OBJECTIVE_VALUES
 from similitude.learners.representer.minimization import Risk, minimize_dual
 from similitude.learners.representer.spans import GramSpan
-from similitude.learners.svm.row_cache import KernelRows
+from similitude.learners.svm.dual import KernelRows
 from similitude.linear import Hinge
-from similitude.scikit import (
-    CHECKED_OBJECTS,
-    ScoreClassifier,
-    all_or_nothing,
-    check_labels,
-    class_codes,
-    tensors_for_tensors,
-)
+from similitude.scikit import CHECKED_OBJECTS, ScoreClassifier, all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import Guarantee, Premise, brief, check_integer, check_positive, generator, rounded_up
 
@@ -128,32 +121,34 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
             mu *= 2
         if self.n_iter is not None:
             check_integer("n_iter", self.n_iter, 1, 10**9)  # the example of each step is drawn in advance
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         drawn = self._drawn(order, len(codes))
         k, X, A = self._start(X, self.random_state, kernel=True)
-        signs = class_codes(codes, len(self.classes_)).astype(np.float64)
+        signs = self._signs(codes)
         radius = float(np.asarray(k.diagonal(A), dtype=np.float64).max())
         visited, steps = np.unique(drawn, return_inverse=True)
-        every = len(visited) == len(codes)
         dtype = np.dtype(f"float{8 * itemsize(A)}")
-        K = KernelRows(k, A if every else rows(A, visited), self._engine, dtype)
+        K = KernelRows(k, rows(A, visited), self._engine, dtype, visited)
         runs = [SGDRun(sign, mu, radius) for sign in signs[visited].T]
         descend(K, steps, runs)
+        T = len(drawn)
+        counted = np.arange(T + 1.0) < T  # a violation at step s counts in the steps after it
+        if self.average:
+            counted = np.append(np.cumsum(1 / np.arange(T, 0, -1.0))[::-1], 0.0)  # step t with weight 1 / (mu t)
         beta = np.zeros_like(signs)
         coefficients = np.zeros_like(signs)
         for column, run in enumerate(runs):
-            beta[visited, column] = run.beta()
-            coefficients[visited, column] = run.mean(len(drawn)) if self.average else run.last(len(drawn))
-        self.n_iter_ = len(drawn)
+            beta[visited, column] = run.sum(np.ones(T + 1))
+            coefficients[visited, column] = run.sum(counted) / mu / T
+        self.n_iter_ = T
         self.n_updates_ = scalar_or_array([len(run.times) for run in runs])
-        self._set_guarantee(radius, mu, order is not None, _positive(k, len(codes)))
+        self._set_guarantee(k, radius, mu, order is not None, len(codes))
+        self.objective_ = self.suboptimality_ = None
+        every = len(visited) == len(codes)
         if every or len(codes) * np.count_nonzero(coefficients.any(axis=1)) <= MAX_OBJECTIVE_VALUES:
             if not every:
-                K = KernelRows(k, A, self._engine, dtype)
-            self._measure(K, k, mu / 2, signs, coefficients)
-        else:
-            self.objective_ = self.suboptimality_ = None
+                K = KernelRows(k, A, self._engine, dtype, np.arange(len(codes)))
+            self._measure(K, mu / 2, signs, coefficients)
         self.beta_ = without_single_column(beta)
         self._keep(X, A, without_single_column(coefficients))
         return self
@@ -176,7 +171,7 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
             raise ValueError(f"n_iter = {self.n_iter} but order has {len(given)} steps: leave n_iter out")
         return given.astype(np.int64)
 
-    def _set_guarantee(self, radius: float, mu: float, own_order: bool, positive: Premise) -> None:
+    def _set_guarantee(self, k: Similarity, radius: float, mu: float, own_order: bool, n: int) -> None:
         T = self.n_iter_
         numbers = {"T": float(T), "R2": radius}
         self.suboptimality_bound_ = None
@@ -189,30 +184,35 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         self.suboptimality_bound_ = bound = 2 * radius * (1 + math.log(T)) / (mu * T)
         statement = f"on average over random orders the objective exceeds its minimum by at most {rounded_up(bound, 3)}"
         uniform = Premise("the examples are drawn uniformly", "proven", "by this implementation")
+        known = ("assumed", f"that of {CHECKED_OBJECTS} of them is")
+        if k.proven:
+            known = ("proven", "by the algebra of kernels")
+        elif n <= CHECKED_OBJECTS:
+            known = ("proven", "by its eigenvalues, up to rounding")
+        positive = Premise("the Gram matrix of the examples is positive semi-definite", *known)
         self.guarantee_ = Guarantee.under([uniform, positive], statement, THEOREM, numbers)
 
-    def _measure(self, K: KernelRows, k: Similarity, lam: float, signs: np.ndarray, coefficients: np.ndarray) -> None:
+    def _measure(self, K: KernelRows, lam: float, signs: np.ndarray, coefficients: np.ndarray) -> None:
         """Set the objective and, for a small problem, its distance from a dual value."""
         n = len(signs)
-        problems = zip(signs.T, coefficients.T, strict=True)
         used = np.flatnonzero(coefficients.any(axis=1))
-        objectives = [_objective(K, used, y, a, lam) for y, a in problems]
+        objectives = []
+        for y, a in zip(signs.T, coefficients.T, strict=True):
+            scores = np.zeros(n)
+            K.add_to(scores, used, a[used])
+            objectives.append(lam * float(a @ scores) + float(np.maximum(0.0, 1 - y * scores).mean()))
         self.objective_ = scalar_or_array(objectives)
-        self.suboptimality_ = None
-        if n <= (1000 if k.hints.threadsafe else 200) and 8 * n * n <= self._engine.budget:
+        most = 200
+        if K.kernel.hints.threadsafe:
+            most = 1000
+        if n <= most and 8 * n * n <= self._engine.budget:
             space = GramSpan(K.between(np.arange(n), np.arange(n)).astype(np.float64))
-            gaps = [max(0.0, o - _dual_value(space, y, lam)) for o, y in zip(objectives, signs.T, strict=True)]
+            gaps = []
+            for y, objective in zip(signs.T, objectives, strict=True):
+                risk = Risk(Hinge(), y, np.full(n, 1 / n), space, tolerance=1e-7, most_steps=100)
+                found = minimize_dual(risk, lam / space.scale)
+                gaps.append(max(0.0, objective + found.conjugate + found.mu * found.dual_squared_norm))
             self.suboptimality_ = scalar_or_array(gaps)
-
-
-def _positive(k: Similarity, n: int) -> Premise:
-    """Return whether the objective is convex: the Gram matrix of n examples, of which some were examined, is PSD."""
-    text = "the Gram matrix of the examples is positive semi-definite"
-    if k.proven:
-        return Premise(text, "proven", "by the algebra of kernels")
-    if n <= CHECKED_OBJECTS:
-        return Premise(text, "proven", "by its eigenvalues, up to rounding")
-    return Premise(text, "assumed", f"that of {CHECKED_OBJECTS} of them is")
 
 
 class SGDRun:
@@ -242,22 +242,11 @@ class SGDRun:
         moved = np.flatnonzero(changes)
         K.add_to(self.score, examples[moved], changes[moved] * self.unit)
 
-    def beta(self) -> np.ndarray:
-        """Return beta after the last step."""
-        return self._sum(np.ones(len(self.times)))
-
-    def mean(self, T: int) -> np.ndarray:
-        """Return the mean of a: a violation at step s counts in steps s + 1 to T, with weight 1 / (mu t)."""
-        left = np.append(np.cumsum(1 / np.arange(T, 0, -1.0))[::-1], 0.0)  # left[s]: the sum of 1 / t over t > s
-        return self._sum(left[np.array(self.times, np.int64)]) / self.mu / T
-
-    def last(self, T: int) -> np.ndarray:
-        """Return a of step T."""
-        return self._sum(np.array(self.times) < T) / self.mu / T
-
-    def _sum(self, weights: np.ndarray) -> np.ndarray:
+    def sum(self, weights: np.ndarray) -> np.ndarray:
+        """Return the sum of violations of each example, weighted by their steps."""
         examples = np.array(self.examples, np.int64)
-        return np.bincount(examples, self.y[examples] * weights, minlength=len(self.y))
+        counted = self.y[examples] * weights[np.array(self.times, np.int64)]
+        return np.bincount(examples, counted, minlength=len(self.y))
 
 
 def descend(K: KernelRows, steps: np.ndarray, runs: list[SGDRun]) -> None:
@@ -270,16 +259,3 @@ def descend(K: KernelRows, steps: np.ndarray, runs: list[SGDRun]) -> None:
             run.advance(K, start, examples, chunk)
         start += size
         size = min(2 * size, 512)
-
-
-def _objective(K: KernelRows, used: np.ndarray, y: np.ndarray, a: np.ndarray, lam: float) -> float:
-    scores = np.zeros(len(y))
-    K.add_to(scores, used, a[used])
-    return lam * float(a @ scores) + float(np.maximum(0.0, 1 - y * scores).mean())
-
-
-def _dual_value(space: GramSpan, y: np.ndarray, lam: float) -> float:
-    """Return a lower bound on the minimum of the objective."""
-    risk = Risk(Hinge(), y, np.full(len(y), 1 / len(y)), space, tolerance=1e-7, most_steps=100)
-    found = minimize_dual(risk, lam / space.scale)
-    return -found.conjugate - found.mu * found.dual_squared_norm

@@ -1,6 +1,6 @@
 """Findings: what a report shows, as plain numbers and results."""
 
-from similitude.report.findings.columns import IDENTIFIER, TEXT
+from similitude.report.findings.columns import IDENTIFIER, TEXT, is_missing
 from similitude.report.findings.data_summary import About, ClassCounts
 from similitude.report.findings.examples import MISTAKE, DecidingExample, Decision, ExampleFinding
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample

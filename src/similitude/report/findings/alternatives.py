@@ -37,15 +37,17 @@ class Alternative(Result):
 
 def named_similarities(given: Any) -> dict[str, Any]:
     """Return similarities by name, from a mapping or a sequence of anything that `as_similarity` takes, or "auto"."""
-    pairs = (
-        given.items() if isinstance(given, Mapping) else [(one if isinstance(one, str) else None, one) for one in given]
-    )
+    pairs = [(None, one) for one in given]
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
     found: dict[str, Any] = {}
-    for name, one in pairs:
-        k = one if isinstance(one, str) and one == AUTO else as_similarity(one)
-        if isinstance(k, Similarity):
+    for name, k in pairs:
+        if isinstance(k, str):
+            name = name or k
+        if not (isinstance(k, str) and k == AUTO):
+            k = as_similarity(k)
             k.check_params()
-        found[str(name) if name else brief(k)] = k
+        found[str(name or brief(k))] = k
     return found
 
 
@@ -55,7 +57,9 @@ def alternative(inputs: Inputs, gram: GramSample, predictions: HeldOutPrediction
     predicted, folds = predict_held_out(inputs, lambda: inputs.usual_model(k))
     seconds = time.perf_counter() - start
     model = folds[-1][0]
-    own = replace(inputs, similarity=k if isinstance(k, Similarity) else similarity_of(model)).resolved
+    if not isinstance(k, Similarity):
+        k = similarity_of(model)
+    own = replace(inputs, similarity=k).resolved
     few = inputs.sample(100)
     with pairs_at(few, few):
         verdict = check_kernel(own, take(inputs.X, few), random_state=inputs.seed).verdict

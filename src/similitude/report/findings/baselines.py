@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.goodness import suspicious_labels
 from similitude.report.findings.columns import CATEGORY, FLAG, ColumnFinding
 from similitude.report.findings.held_out import Fold, HeldOutPredictions, Predictor, out_of_fold, similarity_of
 from similitude.report.findings.inputs import Inputs
@@ -27,10 +26,7 @@ def compared(
     columns: Sequence[ColumnFinding],
     neighbors: Neighbors,
 ) -> tuple[tuple[Scores, ...], np.ndarray]:
-    """Return the scores of the model and of the baselines in the same folds, and which examples all of them miss.
-
-    Examples are given by positions in X; the constant prediction does not count.
-    """
+    """Return the scores of the model and of the baselines, and which examples all but the constant one miss."""
     own = f"a linear model on similarities to {model.n_similarity_calls_:,} landmarks"
     found = [Scores(MODEL, own, scores(inputs, predictions))]
     missed = _missed(predictions)
@@ -52,17 +48,20 @@ def _baselines(
     inputs: Inputs, columns: Sequence[ColumnFinding], neighbors: Neighbors
 ) -> Iterator[tuple[str, str, Predictor]]:
     """Yield names, descriptions and predictors."""
-    constant = "most frequent class" if inputs.of_classes else "mean"
+    constant = "mean"
+    kind = "ridge regression"
+    if inputs.of_classes:
+        constant = "most frequent class"
+        kind = "logistic regression"
     yield constant, "the same prediction for all examples", lambda train, test: _constant(inputs, train, test)
-    few = f" of {MAX_NEIGHBORS:,} of them" if inputs.n > MAX_NEIGHBORS else ""
+    few = f" of {MAX_NEIGHBORS:,} of them" * (inputs.n > MAX_NEIGHBORS)
     about = f"the label of the most similar example that was fitted to{few}, by the same similarity"
     yield "nearest neighbor", about, neighbors.predict
     used = [one for one in columns if one.is_feature]
     if not used:
         return
     left_out = [one.name for one in columns if not one.is_feature]
-    without = f" (without {', '.join(left_out)})" if left_out else ""
-    kind = "logistic regression" if inputs.of_classes else "ridge regression"
+    without = f" (without {', '.join(left_out)})" * bool(left_out)
     yield "linear model", f"scikit-learn's {kind} on scaled columns{without}", _of_columns(inputs, used, _linear)
     if inputs.n >= MIN_EXAMPLES:
         yield "gradient boosting", f"scikit-learn's HistGradientBoosting{without}", _of_columns(inputs, used, _boosting)
@@ -140,22 +139,6 @@ class Neighbors:
         for code in np.unique(targets):
             best[:, code] = K[:, targets == code].max(axis=1)
         return best, np.eye(len(inputs.classes))[best.argmax(axis=1)]
-
-    def suspects(self, among: np.ndarray) -> np.ndarray:
-        """Return which of some held-out examples have labels that look wrong to those they were compared with."""
-        codes = self.inputs.codes
-        found = [np.empty(0, dtype=np.intp)]
-        for place, (chosen, K) in self._compared.items():
-            model, _, test = self.folds[place]
-            rows = np.flatnonzero(np.isin(test, among))
-            if len(rows):
-                # Scaled, so that large objects are not taken for similar to all.
-                diagonal = similarity_of(model).diag(take(self.inputs.X, chosen))
-                sizes = np.asarray(diagonal, dtype=np.float64)
-                scaled = K[rows] / np.sqrt(sizes) if (sizes > 0).all() else K[rows]
-                wrong = suspicious_labels(scaled, codes[chosen], codes[test[rows]])
-                found.append(test[rows[wrong]])
-        return np.unique(np.concatenate(found))
 
     def _similarities(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the examples that tested ones are compared with, and the similarities."""

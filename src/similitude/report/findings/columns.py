@@ -15,7 +15,7 @@ from similitude.compute import as_objects, is_sparse, take
 from similitude.relevance import importance
 from similitude.report.findings.held_out import Fold
 from similitude.report.findings.inputs import Inputs
-from similitude.report.limits import MAX_CALLS, MAX_CALLS_OF_A_FUNCTION, MAX_PERMUTED
+from similitude.report.limits import MAX_CALLS_OF_A_FUNCTION, MAX_PERMUTED
 from similitude.support import ESTIMATE, Estimate, Result
 from similitude.theory import LEVEL
 
@@ -61,8 +61,8 @@ class ColumnFinding(Result):
         return self.kind in (NUMBER, CATEGORY, FLAG, DATE)
 
     def __str__(self) -> str:
-        missing = f", {100 * self.missing:.0f} % missing" if self.missing else ""
-        return f"{self.name}: {self.kind}{missing}, {self.summary}" + (f" ({self.remark})" if self.remark else "")
+        missing = f", {100 * self.missing:.0f} % missing" * bool(self.missing)
+        return f"{self.name}: {self.kind}{missing}, {self.summary}" + f" ({self.remark})" * bool(self.remark)
 
 
 def component_names(names: Sequence[str] | None, n: int) -> list[str]:
@@ -90,15 +90,13 @@ def columns_of(inputs: Inputs, kind: str, names: Sequence[str] | None) -> tuple[
 def with_importance(
     inputs: Inputs, columns: Sequence[ColumnFinding], folds: Sequence[Fold]
 ) -> tuple[Sequence[ColumnFinding], list[str]]:
-    """Return columns with their importance by permutation, measured in some of the folds on what was held out.
-
-    Each column is permuted twice, in as many folds as 120 predictions allow. Also return a note if only some of the
-    held-out examples were used.
-    """
+    """Return columns with their importance by permutation in as many folds as 120 predictions allow, and notes."""
     passes = max(1, 2 * len(columns))
     tests = [(model, test) for model, _, test in folds if len(test)][: max(1, 120 // passes)]
     landmarks = max(model.n_similarity_calls_ for model, _ in tests)
-    most = MAX_CALLS if inputs.similarity.hints.threadsafe else MAX_CALLS_OF_A_FUNCTION
+    most = 10_000_000
+    if not inputs.similarity.hints.threadsafe:
+        most = MAX_CALLS_OF_A_FUNCTION
     if inputs.spare is not None:
         most = min(most, inputs.spare // 4)  # a quarter: landmarks may be compared in both directions
     rows = min(most // max(1, passes * landmarks * len(tests)), MAX_PERMUTED)
@@ -122,11 +120,7 @@ def with_importance(
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell is missing.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing(0)
-    (True, True, False, False)
-    """
+    """Tell whether a cell is missing."""
     if isinstance(value, float):
         return value != value
     if isinstance(value, str):

@@ -30,7 +30,7 @@ class ClassCounts(Result):
     def __str__(self) -> str:
         pairs = self.largest_first()
         named = ", ".join(f"{label} ({count:,})" for label, count in pairs[:8])
-        return f"{len(pairs)} classes: {named}" + (f" and {len(pairs) - 8} more" if len(pairs) > 8 else "")
+        return f"{len(pairs)} classes: {named}" + f" and {len(pairs) - 8} more" * (len(pairs) > 8)
 
 
 @dataclass(frozen=True)
@@ -86,29 +86,29 @@ def summarize(
         quartiles = np.quantile(inputs.y, [0.0, 0.25, 0.5, 0.75, 1.0])
         labels = NumberSummary(*np.append(quartiles, (inputs.y.mean(), inputs.y.std())).tolist())
         what = "a number"
-    by = "a learned similarity" if inputs.automatic else short_name(inputs.similarity)
+    by = short_name(inputs.similarity)
+    similarity = repr(inputs.similarity)
+    if inputs.automatic:
+        by = "a learned similarity"
+        similarity = "auto"
+    if kind == "vectors" and image_shape is None:
+        image_shape = guess_image_shape(inputs.X, names)
     return About(
         title=title or f"Predicting {inputs.label or what} of {inputs.n:,} {objects} by {by}",
         kind=kind,
         n=inputs.n,
         task=inputs.task,
         labels=labels,
-        similarity="auto" if inputs.automatic else repr(inputs.similarity),
+        similarity=similarity,
         names=_names(inputs.X, names),
         notes=(),
         examples=tuple(map(inputs.item, stratified(inputs.codes, min(6, inputs.n), inputs.rng(), least=1))),
-        image_shape=image_shape or (guess_image_shape(inputs.X, names) if kind == "vectors" else None),
+        image_shape=image_shape,
     )
 
 
 def short_name(similarity: Similarity) -> str:
-    """Return the name of a similarity for a title: that of the user's function, or a short repr.
-
-    >>> from similitude import FromPairs
-    >>> from similitude.kernels import Linear
-    >>> short_name(FromPairs(max)), short_name(Linear())
-    ('max', 'Linear()')
-    """
+    """Return the name of a similarity for a title: that of the user's function, or a short repr."""
     name = getattr(getattr(similarity, "f", None), "__name__", None)
     return name if name and name.isidentifier() else brief(similarity)
 
@@ -127,12 +127,14 @@ def kind_of(similarity: Similarity, X: Any) -> str:
 
 
 def _names(X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if names is None and is_table(X):
+        return tuple(map(str, X.columns))
     if names is None:
-        return tuple(str(name) for name in X.columns) if is_table(X) else None
+        return None
     width = X.shape[1] if getattr(X, "ndim", 0) == 2 else len(names)
     if width != len(names):
         raise ValueError(f"names holds {len(names)} names, X has {width} columns")
-    return tuple(str(name) for name in names)
+    return tuple(map(str, names))
 
 
 def guess_image_shape(X: Any, names: Sequence[str] | None) -> tuple[int, int] | None:
@@ -141,12 +143,6 @@ def guess_image_shape(X: Any, names: Sequence[str] | None) -> tuple[int, int] | 
     Rows of pixels make neighbors of components that are far apart in the vector: if both these and components that
     follow each other are correlated, more than any two are, the vectors are images; not if components half a row apart
     are correlated more than those a row apart, as in smooth curves.
-
-    >>> from sklearn.datasets import load_digits
-    >>> guess_image_shape(load_digits().data, None)
-    (8, 8)
-    >>> guess_image_shape(np.random.default_rng(0).normal(size=(100, 64)), None) is None
-    True
     """
     if names is not None or is_sparse(X) or not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
         return None

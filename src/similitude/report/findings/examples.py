@@ -15,7 +15,7 @@ from similitude.relevance import Attribution, attributions, kind_of_object, part
 from similitude.report.findings.columns import component_names
 from similitude.report.findings.held_out import Fold, HeldOutPredictions, class_scores
 from similitude.report.findings.inputs import Inputs, Item
-from similitude.report.limits import MAX_ATTRIBUTED_CALLS, N_DECIDING, N_MISTAKES, N_TYPICAL
+from similitude.report.limits import MAX_ATTRIBUTED_CALLS, N_DECIDING, N_TYPICAL
 from similitude.support import Result, unboxed
 
 HARDEST = "hardest"
@@ -106,11 +106,7 @@ def choose_examples(
 
 
 def margins(scores: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the score of each label minus the best other score or, for regression, predicted minus true.
-
-    >>> margins(np.array([[0.2, 0.5, 0.1]]), np.array([0]))
-    array([-0.3])
-    """
+    """Return the score of each label minus the best other score or, for regression, predicted minus true."""
     if scores.ndim == 1:
         return scores - targets
     rows = np.arange(len(scores))
@@ -127,12 +123,12 @@ def _chosen(
     margin = margins(predictions.mean_scores, predictions.targets)
     if not inputs.of_classes:
         errors = np.abs(margin)
-        yield HARDEST, tested[np.argsort(-errors, kind="stable")[:N_MISTAKES]]
+        yield HARDEST, tested[np.argsort(-errors, kind="stable")[:22]]
         yield TYPICAL, tested[np.argsort(np.abs(errors - np.median(errors)), kind="stable")[:N_TYPICAL]]
         return
     order = np.argsort(margin, kind="stable")
     right = order[margin[order] >= 0]
-    yield MISTAKE, tested[order[margin[order] < 0][:N_MISTAKES]]
+    yield MISTAKE, tested[order[margin[order] < 0][:22]]
     if goodness is not None:
         yield "label looks wrong", doubted[:6]
         yield HARDEST, goodness.hardest
@@ -165,11 +161,7 @@ def _predicted(
 def decisions(
     inputs: Inputs, indices: np.ndarray, folds: Sequence[Fold], names: Sequence[str] | None = None
 ) -> dict[int, Decision]:
-    """Explain the predictions of examples, each by the first model that was not fitted to it, or else by the last.
-
-    All are attributed to parts of the object; with a function of the user, which is slow, only the first ones. `names`
-    are those of the components of vectors.
-    """
+    """Explain the predictions of examples, each by the first model that was not fitted to it, or else by the last."""
     left = indices.tolist()
     found: dict[int, Decision] = {}
     calls = np.inf if inputs.similarity.hints.threadsafe else float(MAX_ATTRIBUTED_CALLS)

@@ -11,7 +11,6 @@ import numpy as np
 from similitude.compute import take
 from similitude.compute.engines import current_engine
 from similitude.report.findings.inputs import Inputs
-from similitude.report.limits import MAX_SAMPLE
 from similitude.scikit import whole_gram
 from similitude.support import Result, pairs_at
 
@@ -66,7 +65,7 @@ class Eigenvalues(Result):
 
 def gram_of_sample(inputs: Inputs) -> tuple[GramSample, Eigenvalues]:
     """Return the Gram matrix of a sample, computed pair by pair, and its eigenvalues."""
-    chosen = inputs.sample(MAX_SAMPLE)
+    chosen = inputs.sample(300)  # a pixel for each pair
     chosen = chosen[np.argsort(inputs.targets[chosen], kind="stable")]
     k = inputs.resolved
     with pairs_at(chosen, chosen):
@@ -97,11 +96,11 @@ def _order_within(K: np.ndarray, boundaries: np.ndarray) -> np.ndarray:
 
 
 def _eigenvalues(K: np.ndarray, chosen: np.ndarray) -> Eigenvalues:
-    eps = float(np.finfo(K.dtype if K.dtype.kind == "f" else float).eps)
+    eps = float(np.finfo(np.result_type(K, np.float32)).eps)
     K = K.astype(np.float64)
     values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
     rounding = 4 * len(K) * eps * float(np.abs(values).max())
     total = float(np.abs(values).sum())
     negative = float(np.abs(values[values < -rounding]).sum())
     asymmetry = float(np.abs(K - K.T).max())
-    return Eigenvalues(values, rounding, asymmetry, negative / total if total > 0 else 0.0, np.sort(chosen))
+    return Eigenvalues(values, rounding, asymmetry, negative / (total or 1.0), np.sort(chosen))

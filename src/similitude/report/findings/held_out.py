@@ -22,9 +22,9 @@ from similitude.evaluation import (
 )
 from similitude.fitting import probabilities
 from similitude.report.findings.inputs import Inputs
-from similitude.report.limits import HELD_OUT_FOLDS, MANY_EXAMPLES, MIN_EXAMPLES, REPEATS
+from similitude.report.limits import MANY_EXAMPLES, MIN_EXAMPLES, REPEATS
 from similitude.similarity import Similarity
-from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
+from similitude.support import ESTIMATE, HELD_OUT, Estimate, first_of, pairs_at
 from similitude.theory import LEVEL, proportion
 
 ERROR_RATE = "error rate"
@@ -41,7 +41,7 @@ Fold = tuple[Any, np.ndarray, np.ndarray]
 def split(inputs: Inputs) -> Inputs:
     """Hold out a quarter of each class; with fewer examples plan cross-validation, with few of them repeated."""
     everything = np.arange(inputs.n)
-    groups = everything if inputs.groups is None else inputs.groups
+    groups = inputs.units
     alone = np.empty(0, int)
     if inputs.of_classes:  # examples of groups that hold all examples of some class
         only = groups_of_classes(inputs.codes, groups)[inputs.codes] == 1
@@ -58,8 +58,7 @@ def split(inputs: Inputs) -> Inputs:
         only_ones = "in the only group of some class"
         notes.append(f"examples of one of the {len(np.unique(groups)):,} groups were held out together")
     if len(alone):
-        listed = ", ".join(map(str, alone[:10].tolist())) + ", …" * (len(alone) > 10)
-        notes.insert(0, f"{only_ones}, and so fitted to but never held out: examples {listed}")
+        notes.insert(0, f"{only_ones}, and so fitted to but never held out: examples {first_of(alone, 10)}")
     rng = inputs.rng()
     if inputs.n >= MANY_EXAMPLES:
         test = rest[random_part(groups[rest], 0.25, strata, rng)]
@@ -72,7 +71,7 @@ def split(inputs: Inputs) -> Inputs:
     repeats = REPEATS if inputs.n < MIN_EXAMPLES else 1
     rounds = []
     for _ in range(repeats):
-        folds = fold_pairs(assign_folds(groups[rest], strata, rng, HELD_OUT_FOLDS))
+        folds = fold_pairs(assign_folds(groups[rest], strata, rng, 5))
         rounds.append(tuple((np.setdiff1d(everything, rest[test]), rest[test]) for _, test in folds))
     several = f"{repeats} repeats of " * (repeats > 1)
     notes.append(
@@ -91,12 +90,14 @@ class HeldOutPredictions:
     probabilities: np.ndarray | None  # of shape (n, classes), means over rounds; None for regression
     targets: np.ndarray  # class codes, or numbers to predict
     grade: str
-    groups: np.ndarray | None = None  # which intervals count instead of examples
+    groups: np.ndarray  # which intervals count
 
     @property
     def predicted(self) -> np.ndarray:
         """The predicted class codes or numbers, a row for each round."""
-        return self.scores.argmax(axis=2) if self.scores.ndim == 3 else self.scores
+        if self.scores.ndim == 3:
+            return np.asarray(self.scores.argmax(axis=2))
+        return self.scores
 
     @property
     def mean_scores(self) -> np.ndarray:
@@ -111,10 +112,9 @@ class HeldOutPredictions:
 
     def losses(self) -> np.ndarray:
         """Return for each example the share of wrong classes, or the mean absolute error."""
-        wrong = self.predicted != self.targets
-        return np.asarray(
-            (wrong if self.probabilities is not None else np.abs(self.predicted - self.targets)).mean(axis=0)
-        )
+        if self.probabilities is None:
+            return np.asarray(np.abs(self.predicted - self.targets).mean(axis=0))
+        return np.asarray((self.predicted != self.targets).mean(axis=0))
 
     def error(self, seed: int) -> Estimate:
         """Return the error rate with an exact interval, or the root mean squared error with a bootstrap interval."""
@@ -125,17 +125,14 @@ class HeldOutPredictions:
 
     def share(self, which: np.ndarray, among: np.ndarray | None = None) -> Estimate:
         """Return the share of examples, in all rounds, of those that are `among`, with its exact interval."""
-        among = np.ones(len(self.targets), dtype=bool) if among is None else among
-        successes, n = float(which[:, among].sum(axis=1).mean()), int(among.sum())
-        if self.groups is None:
-            return proportion(successes, n, self.grade)
+        if among is None:
+            among = np.ones(len(self.targets), dtype=bool)
         n_groups = len(np.unique(self.groups[among]))
-        return proportion(successes * n_groups / n, n_groups, self.grade)
+        successes = float(which[:, among].sum(axis=1).mean())
+        return proportion(successes * n_groups / int(among.sum()), n_groups, self.grade)
 
     def resampled(self, seed: int) -> np.ndarray:
         """Return how often each example is drawn in bootstrap samples of examples or groups, scaled to add up to n."""
-        if self.groups is None:
-            return bootstrap_counts(len(self.targets), seed)
         _, group = np.unique(self.groups, return_inverse=True)
         counts = bootstrap_counts(int(group.max()) + 1, seed)[group]
         return np.asarray(counts * (len(counts) / counts.sum(axis=0)))
@@ -143,12 +140,7 @@ class HeldOutPredictions:
 
 @functools.lru_cache(maxsize=2)
 def bootstrap_counts(n: int, seed: int) -> np.ndarray:
-    """Return how often each of n examples is drawn: once in the sample itself, then in at most 400 bootstrap samples.
-
-    >>> counts = bootstrap_counts(5, 0)
-    >>> counts.shape, counts[:, 0], set(counts.sum(axis=0).tolist())
-    ((5, 401), array([1., 1., 1., 1., 1.]), {5.0})
-    """
+    """Return how often each of n examples is drawn: once in the sample itself, then in up to 400 bootstrap samples."""
     times = int(np.clip(4_000_000 // n, 100, 400))
     drawn = np.random.default_rng(seed).integers(n, size=(n, times)) * (times + 1) + np.arange(1, times + 1)
     counts = np.bincount(drawn.ravel(), minlength=n * (times + 1)).reshape(n, times + 1).astype(float)
@@ -198,10 +190,7 @@ def predict_held_out(inputs: Inputs, make: Callable[[], Any]) -> tuple[HeldOutPr
 
 
 def out_of_fold(inputs: Inputs, predict: Predictor) -> HeldOutPredictions:
-    """Predict every held-out example by `predict`, which fits to positions of X and returns scores and probabilities.
-
-    Of classes, both have a column for every class; numbers have no probabilities.
-    """
+    """Predict every held-out example by `predict`, in every fold."""
     tested = inputs.tested
     at = np.searchsorted(tested, np.arange(inputs.n))
     shape = (len(inputs.rounds), len(tested), *[len(inputs.classes)] * inputs.of_classes)
@@ -218,7 +207,7 @@ def out_of_fold(inputs: Inputs, predict: Predictor) -> HeldOutPredictions:
         likely.mean(axis=0) if inputs.of_classes else None,
         inputs.targets[tested],
         HELD_OUT if inputs.held_out else ESTIMATE,
-        None if inputs.groups is None else inputs.groups[tested],
+        inputs.units[tested],
     )
 
 

@@ -56,7 +56,7 @@ class Inputs:
     @property
     def asked(self) -> Any:
         """The similarity as it was asked for: an automatic one, or the similarity itself."""
-        return self.similarity if self.automatic is None else self.automatic
+        return self.automatic or self.similarity
 
     def new_model(self) -> Any:
         """Return an estimator that is not fitted yet, with the parameters that were asked for."""
@@ -82,7 +82,16 @@ class Inputs:
     @property
     def targets(self) -> np.ndarray:
         """What models predict: class codes, or numbers."""
-        return self.codes if self.of_classes else self.y
+        if self.of_classes:
+            return self.codes
+        return self.y
+
+    @property
+    def units(self) -> np.ndarray:
+        """What intervals count and no split separates: the groups, or the examples."""
+        if self.groups is None:
+            return np.arange(self.n)
+        return self.groups
 
     @property
     def held_out(self) -> bool:
@@ -93,12 +102,16 @@ class Inputs:
     def learned(self) -> np.ndarray:
         """Positions that the reported model is fitted to: those not held out, or all after cross-validation."""
         train, test = self.rounds[0][0]
-        return train if self.held_out else np.sort(np.concatenate([train, test]))
+        if self.held_out:
+            return train
+        return np.sort(np.concatenate([train, test]))
 
     @cached_property
     def resolved(self) -> Similarity:
         """The similarity with data-dependent parameters resolved on X."""
-        return self.similarity.resolve(self.X, self.seed) if self.similarity.unresolved() else self.similarity
+        if self.similarity.unresolved():
+            return self.similarity.resolve(self.X, self.seed)
+        return self.similarity
 
     def rng(self) -> np.random.Generator:
         """Return a new generator, seeded the same way every time."""
@@ -106,7 +119,9 @@ class Inputs:
 
     def sample(self, size: int) -> np.ndarray:
         """Return the sorted positions of at most `size` examples, stratified by class."""
-        return np.arange(self.n) if self.n <= size else stratified(self.codes, size, self.rng(), least=1)
+        if self.n <= size:
+            return np.arange(self.n)
+        return stratified(self.codes, size, self.rng(), least=1)
 
     def item(self, index: int) -> Item:
         """Return one example."""
@@ -141,7 +156,7 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
     notes: tuple[str, ...] = ()
     if task is None:
         task, found = infer_task(y)
-        notes = (f"y holds {found}: {task} (choose with task=)",) if labels.dtype.kind in "fiu" else ()
+        notes = (f"y holds {found}: {task} (choose with task=)",) * (labels.dtype.kind in "fiu")
     check_choice("task", task, (CLASSIFICATION, REGRESSION))
     if random_state is None or isinstance(random_state, (int, np.integer)):
         seed = int(random_state or 0)
@@ -182,10 +197,7 @@ def _of_model(model: Any, X: Any, y: Any, task: str | None, random_state: Any) -
 
 
 def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None) -> tuple[Inputs, dict[str, Any]]:
-    """Return the inputs and other similarities such that no more than a number of calls of users' functions are made.
-
-    As many examples are kept as four fifths of the budget can compare with each other; every pair is paid for once.
-    """
+    """Keep as many examples as four fifths of the calls can compare with each other; every pair is paid for once."""
     counted = {name: as_similarity(one) for name, one in others.items() if not isinstance(one, str)}
     counted = {name: one for name, one in {"": inputs.similarity, **counted}.items() if calls_per_pair(one)}
     per_pair = sum(map(calls_per_pair, counted.values()))

@@ -16,6 +16,7 @@ import numpy as np
 from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, one_scipy_thread, use_engine
 from similitude.estimators import EVERY_ROW
+from similitude.evaluation import suspicious_labels
 from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings.alternatives import Alternative, alternative, named_similarities
@@ -58,8 +59,8 @@ class Findings(Result):
     gap_labels : array
         The label of each example in ``goodness.used``, whose gap is in ``goodness.strong.gaps``; empty without it.
     doubted : array of int
-        Positions in X of the examples whose labels look wrong: nearly all of their most similar examples share another
-        label, and neither the model nor any baseline predicts the given one.
+        Positions in X of the held-out examples whose labels look wrong to the models that did not see them, by the rule
+        of ``suspects_`` of :class:`similitude.SimilarityClassifier`.
     columns : tuple of ColumnFinding
         Of a table, or the components of vectors; empty for other objects.
     gram : GramSample
@@ -201,7 +202,7 @@ def investigate(
     inputs = validated(similarity, X, y, task, random_state, groups)
     if image_shape is not None:
         _check_image_shape(image_shape, inputs.X)
-    engine = current_engine() if engine is None else engine
+    engine = engine or current_engine()
     check_max_calls(max_calls, engine)
     inputs, others = within_budget(inputs, named_similarities(compare), max_calls)
     about = summarize(inputs, title, names, image_shape)
@@ -227,7 +228,8 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
     with timed("model"):
         inputs, predictions, folds = _model(inputs)
         model = folds[-1][0]
-        inputs = replace(inputs, similarity=similarity_of(model)) if inputs.automatic else inputs
+        if inputs.automatic:
+            inputs = replace(inputs, similarity=similarity_of(model))
     with timed("is it a kernel"):
         validity = _validity(inputs)
         gram, spectrum = known or gram_of_sample(inputs)
@@ -238,19 +240,19 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
     with timed("landmarks"):
         blocks = _landmark_blocks(inputs, folds)
         curve = learning_curve(inputs, model, blocks[:-1] or blocks, predictions, goodness)
-        landmarks, measure = important_landmarks(inputs, model, blocks[-1] if blocks else None)
+        landmarks, measure = important_landmarks(inputs, model, next(iter(blocks[-1:]), None))
     with timed("columns"):
-        described = columns_of(inputs, about.kind, about.names)
-        permuted = () if about.image_shape is not None else described
-        columns, few_permuted = with_importance(inputs, permuted, folds)
-        columns = columns or described
+        columns: Sequence[ColumnFinding] = columns_of(inputs, about.kind, about.names)
+        few_permuted: list[str] = []
+        if about.image_shape is None:
+            columns, few_permuted = with_importance(inputs, columns, folds)
     with timed("map"):
         placed = object_map(inputs, gram, predictions, columns, embedding)
     with timed("baselines"):
         neighbors = Neighbors(inputs, folds)
         evaluated = evaluate(inputs, model, predictions, columns, neighbors)
     with timed("examples"):
-        doubted = _doubted(inputs, goodness, neighbors, evaluated.missed_by_all)
+        doubted = _doubted(inputs, predictions)
         examples = choose_examples(inputs, folds, predictions, goodness, doubted, about.names)
     notes = [f"column {one.name} {one.remark}" for one in columns if one.remark]
     notes += _notes(inputs, about, gram, goodness, model)
@@ -320,12 +322,12 @@ def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
         return found.of_sample(some, inputs.n), ""
 
 
-def _doubted(inputs: Inputs, goodness: Goodness | None, neighbors: Neighbors, missed: np.ndarray) -> np.ndarray:
-    """Return the examples whose labels look wrong to similar examples, and that no model or baseline predicts."""
-    if goodness is None:
-        return missed[:0]
-    everywhere = len(goodness.used) + len(goodness.left_out) == inputs.n
-    return np.intersect1d(goodness.suspects, missed) if everywhere else neighbors.suspects(missed)
+def _doubted(inputs: Inputs, predictions: HeldOutPredictions) -> np.ndarray:
+    """Return the held-out examples whose labels look wrong."""
+    if predictions.probabilities is None:
+        return np.empty(0, dtype=np.intp)
+    wrong = suspicious_labels(predictions.probabilities, predictions.targets, np.ones(len(predictions.targets)))
+    return np.sort(inputs.tested[wrong])
 
 
 def _model(inputs: Inputs) -> tuple[Inputs, HeldOutPredictions, tuple[Fold, ...]]:
@@ -339,11 +341,7 @@ def _model(inputs: Inputs) -> tuple[Inputs, HeldOutPredictions, tuple[Fold, ...]
 
 
 def _landmark_blocks(inputs: Inputs, folds: Sequence[Fold]) -> list[LandmarkBlocks]:
-    """Return similarities to landmarks: of the models of the first round, and last of the reported model.
-
-    If a part was held out once, these are the same; there are none where every row is a landmark, or where a frugal
-    fit gives landmarks no weights.
-    """
+    """Return similarities to landmarks with weights: of the models of the first round, last of the reported one."""
     for model, _, _ in folds:
         is_frugal = model.n_similarity_calls_ and not len(model.landmark_weights_)
         if is_frugal or model.landmark_curve_.reason == EVERY_ROW:

@@ -74,30 +74,33 @@ def learning_curve(
     errors.append(predictions.error(inputs.seed))
     y, low, high = np.transpose([(one.value, one.low, one.high) for one in errors])
     error = Curve(np.array(sizes, float), y, low, high, LEVEL, errors[0].grade)
-    asked = () if goodness is None else _theorem_sizes(goodness)
+    asked = _theorem_sizes(goodness)
     return LearningCurve(np.array(sizes), error, predictions.measure, asked, chosen, model.landmark_curve_.reason)
 
 
 def halvings(chosen: int, least: int) -> list[int]:
-    """Return increasing numbers of landmarks, each half of the next, ending with the chosen one.
-
-    >>> halvings(100, 3)
-    [3, 6, 12, 25, 50, 100]
-    """
+    """Return increasing numbers of landmarks, each half of the next, ending with the chosen one."""
     sizes = [chosen]
     while len(sizes) < 7 and sizes[-1] // 2 >= least:
         sizes.append(sizes[-1] // 2)
     return sizes[::-1]
 
 
-def _theorem_sizes(goodness: Goodness) -> tuple[TheoremSize, ...]:
+def _theorem_sizes(goodness: Goodness | None) -> tuple[TheoremSize, ...]:
     """Return the theorems' numbers of landmarks at the estimated gaps and margins."""
+    if goodness is None:
+        return ()
     found = []
     for size in goodness.sizes:
         if size.needed is None or "landmarks" not in size.what:
             continue
-        k = len(goodness.classes_) if size.what.endswith("of each class") else 1
-        name, gap = ("as a similarity", "gap") if k > 1 else ("as a kernel", "margin")
+        k = 1
+        name = "as a kernel"
+        gap = "margin"
+        if size.what.endswith("of each class"):
+            k = len(goodness.classes_)
+            name = "as a similarity"
+            gap = "gap"
         statement = f"{size.what}: {size.needed:,} if the {gap} is {size.gamma:.3g}, as estimated; {size.theorem}"
         found.append(TheoremSize(name, size.needed * k, ESTIMATE, statement))
     gamma = goodness.margin.value

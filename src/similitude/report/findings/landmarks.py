@@ -19,7 +19,7 @@ from similitude.landmarks import PROJECTION, lengths
 from similitude.linear import Moments, Ridge
 from similitude.report.findings.held_out import Fold
 from similitude.report.findings.inputs import Inputs, Item
-from similitude.report.limits import MAX_CALLS_OF_A_FUNCTION, MAX_REFITTED, N_IMPORTANT
+from similitude.report.limits import MAX_CALLS_OF_A_FUNCTION, MOST_LISTED
 from similitude.support import pairs_at, unboxed
 
 MEASURES = {
@@ -63,7 +63,7 @@ class LandmarkBlocks:
     @cached_property
     def refitted(self) -> np.ndarray:
         """Positions of the examples that models with fewer landmarks are fitted to."""
-        most = MAX_REFITTED
+        most = 8000
         if not self.inputs.similarity.hints.threadsafe:
             most = min(most, max(MAX_CALLS_OF_A_FUNCTION // max(1, self.n_landmarks), 10))
         if len(self.train) <= most:
@@ -81,10 +81,7 @@ class LandmarkBlocks:
         return shifted_cholesky(np.asarray(self.model.similarity_.gram(self.model.landmarks_)))
 
     def scores_of_some(self, which: np.ndarray) -> np.ndarray:
-        """Return the scores of the tested examples by a model with some of the landmarks and the same penalty.
-
-        Of classes there is one column for each, otherwise one in all.
-        """
+        """Return the scores of the tested examples by a model with some of the landmarks and the same penalty."""
         F = self._features(self.learned, which)
         targets = self.inputs.targets[self.refitted]
         Y = np.eye(len(self.inputs.classes))[targets] if self.inputs.of_classes else targets[:, None]
@@ -153,12 +150,9 @@ def shifted_cholesky(K: np.ndarray) -> np.ndarray:
 
 
 def important_landmarks(
-    inputs: Inputs, model: Any, blocks: LandmarkBlocks | None, most: int = N_IMPORTANT
+    inputs: Inputs, model: Any, blocks: LandmarkBlocks | None, most: int = MOST_LISTED
 ) -> tuple[tuple[LandmarkFinding, ...], str]:
-    """Return the landmarks of a model, the most important on the tested examples first, and what importance measures.
-
-    `blocks` holds the similarities of these; None where every row is a landmark: there, importance is influence.
-    """
+    """Return landmarks, the most important first, and what importance measures: without blocks, their influence."""
     if blocks is not None and not blocks.n_landmarks:
         return (), ""
     objects = model.landmarks_

@@ -49,9 +49,6 @@ class Residuals(Result):
 
         This is split conformal prediction (Lei, G'Sell, Rinaldo, Tibshirani and Wasserman, 2018); None if there are too
         few errors.
-
-        >>> Residuals(np.arange(9), np.zeros(9), np.arange(9.0)).reach()
-        8.0
         """
         reach = conformal_quantile(np.abs(self.values), level)
         return reach if np.isfinite(reach) else None
@@ -107,8 +104,8 @@ class ModelFindings(Result):
         lines = [
             f"{self.measure} {self.held_out} on {self.n_tested:,} examples",
             f"constant prediction: {self.baseline:.4g}",
-            "" if self.explained is None else f"R² {self.explained}",
-            "" if self.residuals is None else str(self.residuals),
+            f"R² {self.explained}" * (self.explained is not None),
+            str(self.residuals) * (self.residuals is not None),
             f"{self.n_landmarks:,} landmarks, {self.loss} loss, {self.representation}",
             *[f"  {one}" for one in self.scores],
             *[f"  {pair}" for pair in self.worst],
@@ -132,13 +129,18 @@ def evaluate(
     learned = inputs.targets[inputs.learned]
     targets = predictions.targets
     counts = residuals = explained = None
+    worst: tuple[Confused, ...] = ()
+    by_class: tuple[ClassScores, ...] = ()
     if inputs.of_classes:
         counts = confusion(predictions, len(inputs.classes))
+        worst = _worst(inputs, counts)
+        by_class = class_scores_of(inputs, predictions)
         baseline = (targets != np.bincount(learned).argmax()).mean()
     else:
         residuals = Residuals(predictions.tested, targets, predictions.mean_scores)
         explained = found[0].values[EXPLAINED]
-        explained = explained if np.isfinite(explained.value) else None
+        if not np.isfinite(explained.value):
+            explained = None
         baseline = np.sqrt(((targets - learned.mean()) ** 2).mean())
     return ModelFindings(
         task=inputs.task,
@@ -158,12 +160,12 @@ def evaluate(
         folds=len(inputs.rounds[0]),
         classes=tuple(inputs.classes.tolist()),
         confusion=counts,
-        worst=() if counts is None else _worst(inputs, counts),
+        worst=worst,
         residuals=residuals,
         calibration=_calibration(inputs, predictions),
         scores=found,
         missed_by_all=missed,
-        by_class=class_scores_of(inputs, predictions) if inputs.of_classes else (),
+        by_class=by_class,
         guarantee=model.guarantee_,
     )
 
@@ -195,7 +197,7 @@ def _calibration(inputs: Inputs, predictions: HeldOutPredictions) -> Calibration
     counts = np.bincount(bins, minlength=n_bins)
     some = np.flatnonzero(counts)
     events = np.bincount(bins, happened, minlength=n_bins)[some]
-    trials = counts[some] if predictions.groups is None else groups_of_classes(bins, predictions.groups)[some]
+    trials = groups_of_classes(bins, predictions.groups)[some]
     low, high = clopper_pearson(events / counts[some] * trials, trials, LEVEL)
     x = np.bincount(bins, predicted, minlength=n_bins)[some] / counts[some]
     return Calibration(

@@ -14,7 +14,6 @@ from similitude.report.findings.columns import ColumnFinding
 from similitude.report.findings.gram_matrix import GramSample
 from similitude.report.findings.held_out import HeldOutPredictions
 from similitude.report.findings.inputs import Inputs
-from similitude.report.limits import MAX_MAPPED
 from similitude.support import Result, check_choice, pairs_at
 
 PCA = "pca"
@@ -122,7 +121,7 @@ def _principal(inputs: Inputs, gram: GramSample) -> tuple[np.ndarray, np.ndarray
     positive = np.maximum(values, 0.0)
     axes = vectors[:, -1:-3:-1] / np.sqrt(np.maximum(values[-1:-3:-1], 1e-12 * max(float(values[-1]), 1e-300)))
     axes *= np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
-    indices = inputs.sample(MAX_MAPPED)
+    indices = inputs.sample(10_000)
     others = np.setdiff1d(indices, gram.indices)
     positions = np.concatenate([gram.indices, others])
     crossed = gram.matrix[:, some].astype(np.float64)

@@ -35,11 +35,17 @@ def how_to_reproduce(inputs: Inputs, seconds: dict[str, float], command: str | N
     """Return how to reproduce findings; `command` is the command line, if there was one."""
     text = repr(AUTO if inputs.automatic == Auto() else inputs.asked)
     readable = inputs.automatic or _can_be_parsed(inputs.similarity)
-    expression = AUTO if text == repr(AUTO) else _quoted(text) if readable else "MODULE:FUNCTION --trust"
-    options = f"--similarity {expression} --task {inputs.task} --seed {inputs.seed}"
     used = sorted(set(re.findall(r"[A-Z]\w+", text)) & set(kernels.__all__))
-    given = f"from similitude.kernels import {', '.join(used)}" if readable else f"similarity = ...  # your own: {text}"
-    arguments = f'{text if readable else "similarity"}, X, y, "report.html"'
+    expression = _quoted(text)
+    given = f"from similitude.kernels import {', '.join(used)}"
+    name = text
+    if text == repr(AUTO):
+        expression = AUTO
+    elif not readable:
+        expression = "MODULE:FUNCTION --trust"
+        given = f"similarity = ...  # your own: {text}"
+        name = "similarity"
+    options = f"--similarity {expression} --task {inputs.task} --seed {inputs.seed}"
     budget = ""
     limit = ""
     if inputs.groups is not None:
@@ -50,9 +56,9 @@ def how_to_reproduce(inputs: Inputs, seconds: dict[str, float], command: str | N
         limit += f" --max-calls {inputs.max_calls}"
     if inputs.model is not None:
         given = f"model = {inputs.model!r}"
-        arguments = 'model, X, y, "report.html"'
+        name = "model"
         options += "  # but for other parameters of the model"
-    call = f'write_report({arguments}, task="{inputs.task}"{budget}, random_state={inputs.seed})'
+    call = f'write_report({name}, X, y, "report.html", task="{inputs.task}"{budget}, random_state={inputs.seed})'
     return Reproduce(
         command=command or f"similitude report FILE --label COLUMN {options}{limit} -o report.html",
         code="\n".join(["from similitude import write_report", *[given] * (text != repr(AUTO)), call]),
@@ -71,9 +77,5 @@ def _can_be_parsed(similarity: Similarity) -> bool:
 
 
 def _quoted(text: str) -> str:
-    """Quote for a shell, in double quotes if that needs no escapes.
-
-    >>> print(_quoted("Gaussian(sigma='median')"))
-    "Gaussian(sigma='median')"
-    """
+    """Quote for a shell, in double quotes if that needs no escapes."""
     return shlex.quote(text) if set(text) & set('"$`\\!') or "'" not in text else f'"{text}"'

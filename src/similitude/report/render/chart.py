@@ -168,22 +168,17 @@ def chart(
     x: dict[str, Any],
     y: dict[str, Any],
     layers: list[dict[str, Any]],
-    columns: tuple[str, ...],
-    rows: list[tuple[Any, ...]],
+    table: Mapping[str, Any],
     height: int = 240,
     square: bool = False,
 ) -> Chart:
-    """Return a chart of layers (see `marks`) on two axes (see `axis`), `height` pixels high."""
-    encodings = [one["encoding"] for one in layers]
+    """Return a chart of layers (see `marks`) on two axes (see `axis`), and its numbers as a table by column."""
     named = {one["encoding"]["color"]["datum"]: one["mark"]["color"] for one in layers if "color" in one["encoding"]}
-    scale = {"domain": list(named), "range": list(named.values())}
-    for encoding in encodings:
-        if "x" in encoding:
-            encoding["x"] |= x
-        if "y" in encoding:
-            encoding["y"] |= y
-        if "color" in encoding:
-            encoding["color"] |= {"type": "nominal", "scale": scale}
+    color = {"type": "nominal", "scale": {"domain": list(named), "range": list(named.values())}}
+    for layer in layers:
+        for channel, look in {"x": x, "y": y, "color": color}.items():
+            if channel in layer["encoding"]:
+                layer["encoding"][channel] |= look
     spec = {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "width": "container",
@@ -191,7 +186,7 @@ def chart(
         "autosize": {"type": "fit-x", "contains": "padding"},
         "layer": layers,
     }
-    return Chart(name, finding, spec, columns, rows, square)
+    return Chart(name, finding, spec, tuple(table), table_rows(*table.values()), square)
 
 
 def axis(
@@ -232,11 +227,7 @@ def marks(
     hover: Mapping[str, str] | None = None,
     **style: Any,
 ) -> dict[str, Any]:
-    """Return a layer of marks of one kind and color, one for each row of the data, whose columns are channels.
-
-    `name` is the entry in the legend, `hover` the titles of the columns that hovering shows, and `style` properties of
-    Vega-Lite's mark.
-    """
+    """Return a layer of marks, one for each row of the data; `name` is its legend, `hover` has titles of columns."""
     rows = [dict(zip(data, row, strict=True)) for row in table_rows(*data.values())]
     encoding: dict[str, Any] = {one: {"field": one, **look} for one, look in CHANNELS.items() if one in data}
     if hover:
@@ -247,22 +238,14 @@ def marks(
 
 
 def rounded(value: Any) -> Any:
-    """Round a number to four significant digits, to keep the page small; None if it is not finite.
-
-    >>> rounded(0.123456789), rounded(np.float64("nan")), rounded("a")
-    (0.1235, None, 'a')
-    """
+    """Round a number to four significant digits, to keep the page small; None if it is not finite."""
     if isinstance(value, (float, np.floating)):
         return float(f"{value:.4g}") if np.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value
 
 
 def table_rows(*columns: Any) -> list[tuple[Any, ...]]:
-    """Return columns as rows of rounded numbers.
-
-    >>> table_rows([1, 2], np.array([0.5, 0.25]))
-    [(1, 0.5), (2, 0.25)]
-    """
+    """Return columns as rows of rounded numbers."""
     return [tuple(map(rounded, row)) for row in zip(*columns, strict=True)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from html import escape
 from itertools import groupby
@@ -16,7 +16,9 @@ import numpy as np
 
 from similitude.kernels.graphs import ParsedGraph, parse_graph
 from similitude.relevance import MOST_DRAWN_NODES, framed_positions, thinned
+from similitude.report.findings import is_missing
 from similitude.report.render.images import data_uri, palette
+from similitude.support import cut_to, four_digits
 
 COLORS = 10
 """Number of colors for labels and channels; further ones start over."""
@@ -24,28 +26,21 @@ COLORS = 10
 WIDTH = 240.0
 """Of all plots, in pixels."""
 
-Draw = Callable[[Any, Any], str]
-"""Returns one object as HTML, given the object that it is compared with or None."""
-
 
 class Drawer:
-    """Draws objects of one kind, all on one scale and in the same colors."""
+    """Draws objects of one kind, each beside one that it is compared with, on one scale and in the same colors."""
 
-    def __init__(self, draw: Draw, legend: str = "", marks: str = "") -> None:
-        self._draw = draw
+    def __init__(self, draw: Callable[..., str], legend: str = "", marks: str = "") -> None:
+        self.draw = draw
         self.legend = legend  # of colors and scales
         self.marks = marks  # the meaning of marked parts, where a drawing depends on what it is compared with
-
-    def draw(self, one: Any, near: Any = None) -> str:
-        """Return one object as HTML; `near` is the object that it is compared with."""
-        return self._draw(one, near)
 
 
 def drawer(
     kind: str,
     objects: list[Any],
     *,
-    names: list[str] | None = None,
+    names: Sequence[str] | None = None,
     image_shape: tuple[int, int] | None = None,
     last: Collection[str] = (),
 ) -> Drawer:
@@ -53,11 +48,6 @@ def drawer(
 
     The kind ``"any"`` is inferred from the objects; `names` are those of the coordinates of vectors, which are drawn as
     images if `image_shape` (rows, columns) is given; columns of tables in `last` come last where cells differ.
-
-    >>> drawer("strings", ["ACGT", "ACCT"]).draw("ACGT", near="ACCT")
-    '<code class="drawing sequence">AC<mark>G</mark>T</code>'
-    >>> drawer("any", [{"Ann"}]).draw({"Ann", "Bob"}, near={"Bob"})
-    '<span class="drawing set"><span class="chip">Ann</span> <mark class="chip">Bob</mark></span>'
     """
     try:
         if kind not in _MAY_BE or not all(map(_MAY_BE[kind], objects)):
@@ -65,7 +55,9 @@ def drawer(
         if kind == "table":
             return _rows(objects, last)
         if kind == "vectors":
-            return _vectors(objects, names) if image_shape is None else _images(objects, image_shape)
+            if image_shape is not None:
+                return _images(objects, image_shape)
+            return _vectors(objects, names)
         return _DRAWERS.get(kind, lambda objects: plain_drawer)(objects)
     except (TypeError, ValueError):  # not of the kind that the similarity takes: a user's own encoding
         return plain_drawer
@@ -84,21 +76,8 @@ def full_repr(one: Any) -> str:
         return f"<{type(one).__name__}: repr failed with {type(error).__name__}>"
 
 
-def number(value: Any) -> str:
-    """Return a number with four significant digits, anything else as text.
-
-    >>> number(0.123456), number(1234567), number("a")
-    ('0.1235', '1234567', 'a')
-    """
-    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
-
-
 def _shortened(text: str, limit: int) -> str:
-    """Return a text, cut to a limit with its length appended.
-
-    >>> _shortened("abcdef", 3), _shortened("abc", 3)
-    ('abc… (6 characters)', 'abc')
-    """
+    """Return a text, cut to a limit with its length appended."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
@@ -125,25 +104,26 @@ def _swatches(names: list[str], what: str) -> str:
 # Objects as text.
 
 
-def _repr(one: Any, near: Any) -> str:
+def _repr(one: Any, near: Any = None) -> str:
     full = full_repr(one)
-    short = full if len(full) <= 120 else f"{full[:119]}…"
-    return f'<code class="drawing repr" title="{escape(full)}">{escape(short)}</code>'
+    return f'<code class="drawing repr" title="{escape(full)}">{escape(cut_to(120, full))}</code>'
 
 
 plain_drawer = Drawer(_repr)
 """Draws the repr of any object."""
 
 
-def _index(one: Any, near: Any) -> str:
+def _index(one: Any, near: Any = None) -> str:
     return f'<span class="drawing text">row {int(one)} of the matrix</span>'
 
 
-def _set(one: Any, near: Any) -> str:
+def _set(one: Any, near: Any = None) -> str:
     """Return a chip for each element, sorted by their texts; of many elements, the first."""
     elements = sorted(map(str, one))
-    shared = set(map(str, near)) if isinstance(near, (set, frozenset, list, tuple)) else set()
-    chips = [chip(element, "mark" if element in shared else "span") for element in elements[:40]]
+    shared: dict[str, str] = {}
+    if isinstance(near, (set, frozenset, list, tuple)):
+        shared = dict.fromkeys(map(str, near), "mark")
+    chips = [chip(element, shared.get(element, "span")) for element in elements[:40]]
     if len(elements) > len(chips):
         chips.append(f'<span class="rest">and {len(elements) - len(chips):,} more</span>')
     return f'<span class="drawing set">{" ".join(chips) or "empty set"}</span>'
@@ -153,19 +133,27 @@ def _strings(objects: list[Any]) -> Drawer:
     """Draw strings as texts if most of them contain white space, otherwise as sequences of letters."""
     with_words = sum(bool(set(_as_text(one).strip()) & set(" \n\t")) for one in objects)
     if 2 * with_words > len(objects):
-        return Drawer(lambda one, near: f'<span class="drawing text">{escape(_shortened(_as_text(one), 2000))}</span>')
+        return Drawer(_words)
     return Drawer(_sequence, marks="Marked letters differ from those of the training example that decided most.")
 
 
 def _as_text(one: Any) -> str:
-    return one.decode("utf-8", "backslashreplace") if isinstance(one, bytes) else str(one)
+    if isinstance(one, bytes):
+        return one.decode("utf-8", "backslashreplace")
+    return str(one)
 
 
-def _sequence(one: Any, near: Any) -> str:
+def _words(one: Any, near: Any = None) -> str:
+    return f'<span class="drawing text">{escape(_shortened(_as_text(one), 2000))}</span>'
+
+
+def _sequence(one: Any, near: Any = None) -> str:
     """Return 600 letters, compared position by position if both have the same length, otherwise aligned."""
     text = _as_text(one)
     shown = text[:600]  # the time of an alignment grows with the square of the length
-    other = _as_text(near)[:600] if isinstance(near, (str, bytes)) else shown
+    other = shown
+    if isinstance(near, (str, bytes)):
+        other = _as_text(near)[:600]
     if len(shown) == len(other):
         pairs = groupby(zip(shown, other, strict=True), lambda pair: pair[0] != pair[1])
         pieces = [("".join(letter for letter, _ in piece), differs) for differs, piece in pairs]
@@ -194,18 +182,20 @@ def _rows(objects: list[Any], last: Collection[str]) -> Drawer:
             return 1.0
         return abs(float(value) - float(other)) / spans.get(name, 1.0)
 
-    def draw(one: Any, near: Any) -> str:
+    def draw(one: Any, near: Any = None) -> str:
         """Return all cells up to 60, or the five that differ most; numbers less than 10 % apart are alike."""
         cells = _fields(one)
+        limit = 120
         shown = list(cells)[:60]
         counts = {"more columns": len(cells) - len(shown)}
+        if near is not None:
+            limit = 40
         if _has_fields(near):
             other = _fields(near)
             far = {name: apart(name, value, other.get(name)) for name, value in cells.items()}
             differing = [name for name in cells if far[name] > 0.1]
             shown = sorted(differing, key=lambda name: (str(name) in last, -far[name]))[:5]
             counts = {"alike": len(cells) - len(differing), "more that differ": len(differing) - len(shown)}
-        limit = 120 if near is None else 40
         items = [(_shortened(str(name), 60), _shortened(_shown(cells[name]), limit)) for name in shown]
         more = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
         items += [("and", more)] * bool(more)
@@ -234,43 +224,45 @@ def _fields(one: Any) -> Mapping[Any, Any]:
 def _shown(value: Any) -> str:
     if isinstance(value, Set):
         return ", ".join(sorted(map(str, value)))
-    return "missing" if value is None or str(value) in ("nan", "NaT", "<NA>") else number(value)
+    if is_missing(value):
+        return "missing"
+    return four_digits(value)
 
 
 # Vectors and series.
 
 
 def _dense(one: Any) -> np.ndarray:
-    array = one.toarray() if hasattr(one, "toarray") else one
-    return np.asarray(array, dtype=float).ravel()
+    if hasattr(one, "toarray"):
+        one = one.toarray()
+    return np.asarray(one, dtype=float).ravel()
 
 
-def _vectors(objects: list[Any], names: list[str] | None) -> Drawer:
-    """Draw up to eight numbers as a list with bars, and more as bars alone.
-
-    The objects determine the scale: one per coordinate of short vectors and of coordinates in different units,
-    otherwise one for all coordinates. Units differ if the largest magnitude exceeds the median one by a factor of five.
-    """
+def _vectors(objects: list[Any], names: Sequence[str] | None) -> Drawer:
+    """Draw up to eight numbers as a list with bars, and more as bars alone; units differ if magnitudes do fivefold."""
     rows = [_dense(one) for one in objects]
     length = max(map(len, rows), default=0)
-    same = [row for row in rows if len(row) == length]
-    largest = np.nan_to_num(np.abs(same)).max(axis=0, initial=1e-300) if same else np.ones(0)
-    units = len(largest) > 0 and bool(largest.max() > 5 * max(float(np.median(largest)), 1e-300))
-    known = names if names is not None and len(names) == length else None
+    same = np.array([row for row in rows if len(row) == length]).reshape(-1, length)
+    largest = np.nan_to_num(np.abs(same)).max(axis=0, initial=1e-300)
+    if not length:
+        largest = np.ones(1)
+    units = bool(largest.max() > 5 * max(float(np.median(largest)), 1e-300))
 
     def listed(values: np.ndarray) -> str:
-        sizes = np.resize(largest, len(values)) if len(largest) else np.ones(len(values))
+        sizes = np.resize(largest, len(values))
         shares = np.nan_to_num(np.minimum(np.abs(values) / sizes, 1.0)) * np.isfinite(values)
-        called = known or [f"x{i}" for i in range(len(values))]
+        called: Sequence[str] = [f"x{i}" for i in range(len(values))]
+        if names is not None and len(names) == length:
+            called = names
         items = [
-            f"<div><dt>{escape(name)}</dt><dd>{number(value)}</dd>"
+            f"<div><dt>{escape(name)}</dt><dd>{four_digits(value)}</dd>"
             f'<dd class="bar{" below" * (value < 0)}" aria-hidden="true">'
             f'<span style="width:{100 * share:.0f}%"></span></dd></div>'
             for name, value, share in zip(called, values.tolist(), shares.tolist(), strict=False)
         ]
         return f'<dl class="drawing vector">{"".join(items)}</dl>'
 
-    def draw(one: Any, near: Any) -> str:
+    def draw(one: Any, near: Any = None) -> str:
         values = _dense(one)
         if len(values) <= 8:
             return listed(values)
@@ -280,17 +272,21 @@ def _vectors(objects: list[Any], names: list[str] | None) -> Drawer:
             shown = np.clip(shown / largest[: len(shown)], -1.0, 1.0)
             most = 1.0
         height = 70.0
-        low = height / 2 if (shown < 0).any() else height - 1
+        low = height - 1
+        if (shown < 0).any():
+            low = height / 2
         step = WIDTH / len(shown)
         heights = shown / most * (low - 1)
         drawn = ""
         for color, side in enumerate((np.maximum(heights, 0), np.minimum(heights, 0))):
             bars = [f"M{i * step:.1f} {low:g}v{-side[i]:.1f}h{0.8 * step:.1f}V{low:g}" for i in np.flatnonzero(side)]
-            drawn += f'<path class="fill-{color}" d="{"".join(bars)}"/>' if bars else ""
-        label = f"vector of {len(values)} numbers, the first {', '.join(map(number, values[:4].tolist()))}"
+            drawn += f'<path class="fill-{color}" d="{"".join(bars)}"/>' * bool(bars)
+        label = f"vector of {len(values)} numbers, the first {', '.join(map(four_digits, values[:4].tolist()))}"
         return _svg(f'{drawn}<path class="zero" d="M0 {low:g}H{WIDTH:g}"/>', WIDTH, height, label, "bars")
 
-    scale = "each relative to the largest of its component" if units else "all on one scale"
+    scale = "all on one scale"
+    if units:
+        scale = "each relative to the largest of its component"
     legend = f'<p class="legend">A bar for each of {length:,} components, {scale}.</p>'
     return Drawer(draw, legend * (length > 8))
 
@@ -302,7 +298,7 @@ def _images(objects: list[Any], shape: tuple[int, int]) -> Drawer:
     span = float(np.nanmax(values)) - low or 1.0
     rows, columns = shape
 
-    def draw(one: Any, near: Any) -> str:
+    def draw(one: Any, near: Any = None) -> str:
         share = (np.nan_to_num(_dense(one).reshape(shape)) - low) / span
         address = data_uri(share, palette(("000000", "ffffff")))
         return f'<img class="drawing image" alt="image of {rows} x {columns} points" src="{address}">'
@@ -312,15 +308,18 @@ def _images(objects: list[Any], shape: tuple[int, int]) -> Drawer:
 
 def _values(one: Any) -> np.ndarray:
     """Return a series as an array of shape (time, channel)."""
-    array = np.asarray(one.to_numpy() if hasattr(one, "to_numpy") else one, dtype=float)
-    return array.reshape(len(array), -1) if array.ndim else array.reshape(1, 1)
+    array = np.atleast_1d(np.asarray(one, dtype=float))
+    return array.reshape(len(array), -1)
 
 
 def _series(objects: list[Any]) -> Drawer:
     """Draw series as lines of 400 points in all, at most twelve of them, on one vertical scale."""
     arrays = [_values(one) for one in objects]
     finite = np.concatenate([array[np.isfinite(array)] for array in arrays] or [np.zeros(0)])
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    if not len(finite):
+        finite = np.array([0.0, 1.0])
+    low = float(finite.min())
+    high = float(finite.max())
     channels = max((array.shape[1] for array in arrays), default=1)
     most, height, padding = 12, 90.0, 4.0
 
@@ -333,7 +332,7 @@ def _series(objects: list[Any]) -> Drawer:
         there = np.isfinite(values)
         return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[there], heights(values[there]), strict=True))
 
-    def draw(one: Any, near: Any) -> str:
+    def draw(one: Any, near: Any = None) -> str:
         values = _values(one)
         drawn = min(values.shape[1], most)
         lines = f'<path class="zero" d="M0 {heights(np.zeros(1))[0]:.1f}H{WIDTH:g}"/>' * (low < 0 < high)
@@ -342,10 +341,10 @@ def _series(objects: list[Any]) -> Drawer:
         label = f"series of {len(values)} times" + f" and {values.shape[1]} channels" * (values.shape[1] > 1)
         known = values[np.isfinite(values)]
         if len(known):
-            label += f", from {number(float(known.min()))} to {number(float(known.max()))}"
+            label += f", from {four_digits(float(known.min()))} to {four_digits(float(known.max()))}"
         return _svg(lines, WIDTH, height, label, "series")
 
-    legend = f'<p class="legend">All plots have the same scale, {number(low)} to {number(high)}.</p>'
+    legend = f'<p class="legend">All plots have the same scale, {four_digits(low)} to {four_digits(high)}.</p>'
     if channels > COLORS:
         only = f"; the first {most} are drawn" * (channels > most)
         legend += f'<p class="legend">{channels} channels, one line each{only}.</p>'
@@ -364,21 +363,18 @@ def _parse(one: Any) -> ParsedGraph | None:
         return None
 
 
-def _node_labels(graph: ParsedGraph | None) -> list[str]:
-    return [] if graph is None or graph.labels is None else list(map(str, graph.labels))
-
-
 def _graphs(objects: list[Any]) -> Drawer:
     """Draw graphs as nodes and edges; a label has the same color in all of them."""
-    counts = Counter(label for one in objects for label in _node_labels(_parse(one)))
+    graphs = filter(None, map(_parse, objects))
+    counts = Counter(str(label) for graph in graphs for label in graph.labels or ())
     names = sorted(counts, key=lambda label: (-counts[label], label))
     colors = {label: i % COLORS for i, label in enumerate(names)}
 
-    def draw(one: Any, near: Any) -> str:
+    def draw(one: Any, near: Any = None) -> str:
         graph = _parse(one)
         if graph is None:
             return _repr(one, near)
-        labels = _node_labels(graph)
+        labels = list(map(str, graph.labels or ()))
         of = ", ".join(f"{count} {label}" for label, count in Counter(labels).most_common(5))
         title = f"graph with {graph.nodes} nodes and {len(graph.ends)} edges{of and f': {of}'}"
         if graph.nodes > MOST_DRAWN_NODES:
@@ -395,7 +391,7 @@ def _graphs(objects: list[Any]) -> Drawer:
             )
         return _svg(drawn, width, height, title, "graph")
 
-    return Drawer(draw, _swatches(names[:COLORS], "node labels") if names else "")
+    return Drawer(draw, _swatches(names[:COLORS], "node labels") * bool(names))
 
 
 # Kinds.

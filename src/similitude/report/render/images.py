@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.report.findings import GramSample
+from similitude.support import four_digits
 
 VIRIDIS = ("440154", "482475", "414487", "355f8d", "2a788e", "21918c", "22a884", "44bf70", "7ad151", "bddf26", "fde725")
 """Dark to light, perceptually uniform (van der Walt and Smith, CC0)."""
@@ -22,11 +23,7 @@ BLUE_RED = (
 
 
 def palette(colors: tuple[str, ...]) -> np.ndarray:
-    """Return 256 colors between the given ones, as an array of uint8 of shape (256, 3).
-
-    >>> palette(("000000", "ffffff"))[[0, 128, 255]].tolist()
-    [[0, 0, 0], [128, 128, 128], [255, 255, 255]]
-    """
+    """Return 256 colors between the given ones, as an array of uint8 of shape (256, 3)."""
     given = np.array([list(bytes.fromhex(color)) for color in colors], dtype=float)
     at = np.linspace(0, len(given) - 1, 256)
     mixed = np.column_stack([np.interp(at, np.arange(len(given)), given[:, i]) for i in range(3)])
@@ -39,11 +36,7 @@ def shades() -> list[str]:
 
 
 def png(share: np.ndarray, colors: np.ndarray) -> bytes:
-    """Return a PNG file with one pixel per entry of `share`, from 0 to 1, in one of the 256 `colors`.
-
-    >>> png(np.eye(2), palette(("000000", "ffffff")))[1:4]
-    b'PNG'
-    """
+    """Return a PNG file with one pixel per entry of `share`, from 0 to 1, in one of the 256 `colors`."""
     indices = np.rint(np.clip(share, 0.0, 1.0) * 255).astype(np.uint8)
     rows, columns = indices.shape
     lines = np.hstack([np.zeros((rows, 1), np.uint8), indices])  # each line begins with its filter type, 0
@@ -62,11 +55,7 @@ def data_uri(share: np.ndarray, colors: np.ndarray) -> str:
 
 
 class GramImage:
-    """A Gram matrix as an image: dark to light, or blue to red around zero if there are negative values.
-
-    ``low`` and ``high`` are the values of the first and the last of the 256 colors, chosen by the values off the
-    diagonal, where objects are compared with others; the diagonal may lie beyond them.
-    """
+    """A Gram matrix as an image: dark to light, or blue to red around zero, by the values off the diagonal."""
 
     def __init__(self, gram: GramSample) -> None:
         others = gram.matrix[~np.eye(len(gram.matrix), dtype=bool)]
@@ -97,7 +86,7 @@ class GramImage:
     @property
     def pairs(self) -> dict[str, Any]:
         """What hovering needs: colors and the values they stand for, positions in X, and labels."""
-        labels = [f"{label:.4g}" if isinstance(label, float) else str(label) for label in self.gram.labels.tolist()]
+        labels = list(map(four_digits, self.gram.labels.tolist()))
         colors = [bytes(color).hex() for color in self.colors]
         ends = {"low": self.low, "high": self.high}
         return {"colors": colors, **ends, "indices": self.gram.indices.tolist(), "labels": labels}

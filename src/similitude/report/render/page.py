@@ -18,9 +18,9 @@ from similitude.report import figures, limits
 from similitude.report.findings import EXPLAINED, MEANINGS, ClassCounts, ExampleFinding, Findings
 from similitude.report.render import sentences
 from similitude.report.render.chart import THEME, VEGA_LITE, Chart
-from similitude.report.render.drawings import full_repr, number
+from similitude.report.render.drawings import full_repr
 from similitude.report.render.images import GramImage
-from similitude.support import missing_extra, printable, short_numbers
+from similitude.support import cut_to, four_digits, missing_extra, number_of, printable, short_numbers
 
 try:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -33,34 +33,36 @@ except ImportError:
 
 
 def as_html(found: Findings) -> str:
-    """Return the findings as an HTML page that loads nothing from the network.
-
-    Everything that comes from users is escaped, and only its own scripts may run in it.
-    """
+    """Return the findings as an HTML page that loads nothing from the network; only its own scripts run in it."""
     script = _file("page.js")
     drawn = charts_of(found)
     gram = GramImage(found.gram)
     drawings = PageDrawings(found)
     columns = sorted(found.columns, key=lambda one: -one.weight)
+    scores = found.model.scores
+    scales = dict.fromkeys(scores[0].values, 1.0)  # the values at the full length of bars: of errors, the largest
+    if not found.model.classes:
+        largest = {name: np.nanmax([one.values[name].high for one in scores] + [1e-300]) for name in scales}
+        scales = largest | {EXPLAINED: 1.0}
     return printable(
         _environment()
         .get_template("page.html")
         .render(
+            vars(found),
             found=found,
-            about=found.about,
-            model=found.model,
-            goodness=found.goodness,
-            validity=found.validity,
             classes=found.model.task == CLASSIFICATION,
-            columns=columns[: limits.MAX_COLUMNS],
-            more_columns=columns[limits.MAX_COLUMNS :],
+            columns=columns[: limits.MOST_LISTED],
+            more_columns=columns[limits.MOST_LISTED :],
             meanings=MEANINGS,
             by_class={str(one.label): one for one in found.model.by_class},
             gram_images=[(one.name, GramImage(one.sample).image) for one in found.alternatives],
-            score_scales=_score_scales(found),
+            score_scales=scales,
             compared_with=_compared_with,
             steps=steps,
             sentences=sentences,
+            label_text=sentences.label_text,
+            score_text=sentences.score_text,
+            number_of=number_of,
             charts=drawn,
             letters=figures.LETTERS,
             gram=gram,
@@ -91,7 +93,7 @@ def _environment() -> Environment:
         finalize=lambda value: str(value) if hasattr(value, "__html__") and type(value) is not Markup else value,
     )
     environment.filters.update(
-        number=number, percent=sentences.percent, full_repr=full_repr, shortened=_shortened, text=str
+        number=four_digits, percent=sentences.percent, full_repr=full_repr, shortened=_shortened, text=str
     )
     return environment
 
@@ -101,11 +103,7 @@ _DIRECTION = re.compile(r"(?<!\\)((?:\\\\)*)\\(u(?:061c|200[ef]|202[a-e]|206[6-9
 
 
 def as_json(value: Any) -> str:
-    r"""Return JSON that is safe within a script element: it cannot end the script, begin markup or turn text around.
-
-    >>> as_json({"label": "</script>"})
-    '{"label":"\\u003c/script\\u003e"}'
-    """
+    """Return JSON that is safe within a script element: it cannot end the script, begin markup or turn text around."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     text = _DIRECTION.sub(r"\1\\\\\2", text)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -174,17 +172,6 @@ def _data(found: Findings, charts: dict[str, Chart], gram: GramImage, drawings: 
     return {name: Markup(as_json(content)) for name, content in data.items()}
 
 
-def _score_scales(found: Findings) -> dict[str, float]:
-    """Return the value of each score at the full length of its bar: of errors, the largest."""
-    scores = found.model.scores
-    if found.model.classes:
-        return dict.fromkeys(scores[0].values, 1.0)
-    largest = {
-        name: float(np.nanmax([one.values[name].high for one in scores] + [1e-300])) for name in scores[0].values
-    }
-    return largest | {EXPLAINED: 1.0}
-
-
 def _compared_with(example: ExampleFinding) -> Any:
     """Return the object that an example is compared with where it is drawn: the one that decided most."""
     return next((one.object for one in example.decision.deciding if one.index != example.index), None)
@@ -192,5 +179,4 @@ def _compared_with(example: ExampleFinding) -> Any:
 
 def _shortened(text: str, limit: int = 160) -> str:
     """Return a similarity as it is shown: with few digits, and cut if it is long."""
-    text = short_numbers(text)
-    return text if len(text) <= limit else f"{text[:limit]}…"
+    return cut_to(limit + 1, short_numbers(text))

@@ -14,21 +14,23 @@ from similitude.report.findings import IDENTIFIER, TEXT, DecidingExample, Decisi
 from similitude.report.limits import BUDGET, EXTRA
 from similitude.report.render.drawings import chip, drawer, plain_drawer
 from similitude.report.render.images import data_uri, palette, shades
-from similitude.report.render.sentences import counted, label_text
+from similitude.report.render.sentences import label_text
+from similitude.support import four_digits, number_of
 
 
 class PageDrawings:
     """Draws all objects of a page on one scale."""
 
     def __init__(self, found: Findings) -> None:
-        shown: list[Any] = [*found.about.examples, *found.landmarks, *found.examples]
-        witness = found.validity.witness
-        objects = [one.object for one in shown] + ([] if witness is None else list(witness.objects))
-        names = None if found.about.names is None else list(found.about.names)
+        about = found.about
+        shown: list[Any] = [*about.examples, *found.landmarks, *found.examples]
+        objects = [one.object for one in shown]
+        if found.validity.witness is not None:
+            objects += found.validity.witness.objects
         last = {one.name for one in found.columns if one.kind in (IDENTIFIER, TEXT)}
-        self.drawer = drawer(found.about.kind, objects, names=names, image_shape=found.about.image_shape, last=last)
+        self.drawer = drawer(about.kind, objects, names=about.names, image_shape=about.image_shape, last=last)
         self.legend = Markup(self.drawer.legend)
-        self._image_shape = found.about.image_shape
+        self._image_shape = about.image_shape
         self._spent = 0
         self._drawn: dict[tuple[int, int], str] = {}
         self._numbers: dict[str, int] = {}
@@ -43,7 +45,7 @@ class PageDrawings:
         """Return a drawing for its place on the page."""
         number = self.refer(one, near)
         drawn = self._draw(one, near)
-        name = "" if number in self._on_page else f' id="drawing-{number}"'
+        name = f' id="drawing-{number}"' * (number not in self._on_page)
         self._on_page.add(number)
         return Markup(f'<div class="object"{name}>{drawn}</div>')
 
@@ -80,11 +82,14 @@ class PageDrawings:
         ]
 
     def _draw(self, one: Any, near: Any) -> str:
-        near = near if self.drawer.marks else None
+        if not self.drawer.marks:
+            near = None
         pair = (id(one), id(near))  # the findings keep all objects alive
         if pair not in self._drawn:
-            artist = plain_drawer if self.cut_short else self.drawer
-            self._drawn[pair] = artist.draw(one, near)
+            draw = self.drawer.draw
+            if self.cut_short:
+                draw = plain_drawer.draw
+            self._drawn[pair] = draw(one, near)
             self._spent += len(self._drawn[pair])
         return self._drawn[pair]
 
@@ -113,25 +118,27 @@ def drawn_parts(found: Attribution, image_shape: tuple[int, int] | None) -> Mark
 
 
 def plane_data(found: Findings, drawn: dict[int, int]) -> dict[str, Any]:
-    """Return what the script needs to draw the map; `drawn` holds the numbers of drawings by positions in X.
-
-    Coordinates and levels are strings of three and one characters per object; predictions are known for some objects.
-    """
+    """Return the data of the map: coordinates and levels are strings of three and one characters per object."""
     placed = found.map
     classes = list(map(str, found.model.classes))
     codes = {name: code for code, name in enumerate(classes)}
 
     def plain(label: Any) -> Any:
-        return codes.get(str(label)) if classes else float(f"{label:.4g}")
+        if classes:
+            return codes.get(str(label))
+        return float(four_digits(label))
 
     def digits(values: np.ndarray) -> str:
         share = (values - values.min()) / (float(np.ptp(values)) or 1.0)
         return "".join(f"{round(value):03}" for value in share * 999)
 
+    indices = None
+    if len(placed.indices) < found.about.n:
+        indices = placed.indices.tolist()
     return {
         "x": digits(placed.x),
         "y": digits(-placed.y),
-        "indices": None if len(placed.indices) == found.about.n else placed.indices.tolist(),
+        "indices": indices,
         "classes": classes,
         "labels": [plain(label) for label in placed.labels],
         "predicted": {i: plain(label) for i, label in enumerate(placed.predicted) if label is not None},
@@ -147,34 +154,39 @@ def plane_data(found: Findings, drawn: dict[int, int]) -> dict[str, Any]:
 def steps(why: Decision) -> list[dict[str, Any]]:
     """Return the bars of a waterfall: the base, the deciding examples, the others together, and the score.
 
-    Each has a name, its left end and width in per cent, a text, and a kind: ``base``, ``for``, ``against`` or
-    ``total``. If zero is far from all numbers, the bars of base and score begin a little left of the smallest.
+    If zero is far from all numbers, the bars of base and score begin a little left of the smallest.
     """
     of_numbers = isinstance(why.prediction, float)
+    names = ("base: the mean of all training labels", "score")
+    if of_numbers:
+        names = ("base: the mean of all training numbers", "predicted number")
     parts = [(_rows_of(one, of_numbers), one.influence) for one in why.deciding]
     if why.n_others:
-        parts.append((counted(why.n_others, "other row"), why.others))
+        parts.append((number_of(why.n_others, "other row"), why.others))
     stops = np.cumsum([why.base, *(influence for _, influence in parts)])
     ends = np.array([*stops, why.score])
     spread = float(np.ptp(ends))
-    origin = float(ends.min()) - 0.1 * spread if of_numbers and np.abs(ends).min() > spread else 0.0
+    origin = 0.0
+    if of_numbers and np.abs(ends).min() > spread:
+        origin = float(ends.min()) - 0.1 * spread
     low = min(float(ends.min()), origin)
     span = (max(float(ends.max()), origin) - low) or 1.0
 
     def bar(name: str, kind: str, start: float, stop: float, value: float, sign: str = "") -> dict[str, Any]:
-        text = f"{value:{sign},.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
+        text = f"{value:{sign}.3g}"
+        if abs(value) >= 1000:
+            text = f"{value:{sign},.0f}"
         left = 100 * (min(start, stop) - low) / span
         return {"name": name, "left": left, "width": 100 * abs(stop - start) / span, "text": text, "kind": kind}
 
-    base = f"base: the mean of all training {'numbers' if of_numbers else 'labels'}"
-    bars = [bar(base, "base", origin, why.base, why.base)]
+    bars = [bar(names[0], "base", origin, why.base, why.base)]
     for (name, value), start, stop in zip(parts, stops[:-1], stops[1:], strict=True):
         bars.append(bar(name, "for" if value >= 0 else "against", start, stop, value, "+"))
-    return [*bars, bar("predicted number" if of_numbers else "score", "total", origin, why.score, why.score)]
+    return [*bars, bar(names[1], "total", origin, why.score, why.score)]
 
 
 def _rows_of(one: DecidingExample, of_numbers: bool) -> str:
     mean = "mean " * (of_numbers and one.count > 1)
-    who = "" if one.index is None else f", example {one.index}"
-    rows = f" and {counted(one.count - 1, 'other row')}" * (one.count > 1)
+    who = f", example {one.index}" * (one.index is not None)
+    rows = f" and {number_of(one.count - 1, 'other row')}" * (one.count > 1)
     return f"{mean}{label_text(one.label)}{who}{rows}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from similitude.estimators import EVERY_ROW
 from similitude.goodness import SIGNIFICANT
 from similitude.kernel_learning import LearnedSummary
-from similitude.relevance import Attribution
 from similitude.report.findings import (
     ACCURACY,
     AUC,
@@ -19,14 +17,12 @@ from similitude.report.findings import (
     EXPLAINED,
     F1,
     ClassCounts,
-    DecidingExample,
-    Decision,
     ExampleFinding,
     Findings,
     ModelFindings,
     Scores,
 )
-from similitude.support import Estimate
+from similitude.support import Estimate, cut_to, first_of, four_digits, number_of
 from similitude.validity import Validity
 
 SECTIONS = {
@@ -62,97 +58,58 @@ KIND_NAMES = {
     "indices": "rows of a matrix of similarities",
 }
 
-GRADE_MEANINGS = {
-    "PROVEN": "a theorem holds: every premise but independent rows holds by proof or by construction",
-    "CONDITIONAL": "a theorem holds if its premises do; each is stated, and the sample contradicts none",
-    "HELD-OUT": "measured on examples that were used for nothing else, with an exact interval",
-    "ESTIMATE": "estimated from the sample, with a resampling interval or none",
-    "NONE": "no theorem covers this case, the sample is too small, or it contradicts a premise",
-}
-
-IMPORTANCE = "Importance: how much the model's held-out error grows when the values of the column are shuffled."
-
 NO_BREAK = "\xa0"
 """A space at which no line is broken."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """An answer in the summary: in a word or a number, in a sentence, and the section of the page with the details.
-
-    Its tone, ``good``, ``bad`` or ``open``, is its color.
-    """
-
-    question: str
-    short: str
-    tone: str
-    sentence: str
-    section: str
-
-
 def percent(share: float) -> str:
-    r"""Return a share in per cent, with a decimal if it is close to 0 or 100.
-
-    >>> [percent(share).replace("\xa0", " ") for share in (0.25, 0.034, 0.95, 0.999, 0.0)]
-    ['25 %', '3.4 %', '95 %', '99.9 %', '0 %']
-    """
+    """Return a share in per cent, with a decimal if it is close to 0 or 100."""
     hundred = 100 * share
     fine = 0.05 <= hundred < 9.95 or 90.05 < hundred < 99.95
     return (f"{hundred:.1f}".removesuffix(".0") if fine else f"{hundred:.0f}") + NO_BREAK + "%"
 
 
 def label_text(label: Any) -> str:
-    """Return a label for a sentence, quoted if it has no letters or digits.
-
-    >>> label_text("spam"), label_text("+")
-    ('spam', '“+”')
-    """
-    text = f"{label:.4g}" if isinstance(label, float) else str(label)
+    """Return a label for a sentence, quoted if it has no letters or digits."""
+    text = four_digits(label)
     return text if any(letter.isalnum() for letter in text) else f"“{text}”"
 
 
 def short_label(label: Any) -> str:
     """Return a label for an axis."""
-    text = f"{label:.4g}" if isinstance(label, float) else str(label)
-    return text if len(text) <= 16 else f"{text[:15]}…"
-
-
-def counted(number: int, what: str, several: str | None = None) -> str:
-    """Return a number with its noun, whose plural ends in s unless it is given.
-
-    >>> counted(1, "landmark"), counted(1200, "landmark"), counted(3, "class", "classes")
-    ('1 landmark', '1,200 landmarks', '3 classes')
-    """
-    return f"{number:,} {what if number == 1 else several or f'{what}s'}"
-
-
-def error_text(value: float, measure: str) -> str:
-    """Return an error, in per cent if it is a rate."""
-    return percent(value) if measure == ERROR_RATE else f"{value:.3g}"
+    return cut_to(16, four_digits(label))
 
 
 def held_out_error(model: ModelFindings) -> str:
     """Return the held-out error with its interval."""
     held = model.held_out
-    value, low, high = (error_text(one, model.measure) for one in (held.value, held.low, held.high))
+    value, low, high = (score_text(model.measure, one) for one in (held.value, held.low, held.high))
     return f"{value} ({percent(held.level)} interval {low} to {high})"
 
 
-def summary(found: Findings) -> list[Answer]:
-    """Return the answers at the top of the page."""
+def summary(found: Findings) -> list[tuple[str, str, str, str, str]]:
+    """Return what the page answers first: a question, the answer in short, its tone, in a sentence, and the section."""
     good = is_good(found)
-    short = "Not defined" if found.goodness is None else good.partition(":")[0].partition(" ")[0]
-    tone = {"Yes": "good", "Hardly": "bad", "No": "bad"}.get(short, "open")
+    short = good.partition(":")[0].partition(" ")[0]
+    if found.goodness is None:
+        short = "Not defined"
     look = "Largest errors"
     if _mistakes(found):
-        look = counted(_n_wrong(found), "mistake")
+        look = number_of(_n_wrong(found), "mistake")
     elif found.model.classes:
         look = "Close calls"
+    tones = {"Yes": "good", "Hardly": "bad", "No": "bad"}
     kernel = {"VALID": ("Yes", "good"), "INVALID": ("No", "open")}.get(found.validity.verdict, ("Unknown", "open"))
     return [
-        Answer("Is it good for these labels?", short, tone, good, "good"),
-        Answer("What to look at?", look, "open", what_to_look_at(found), "examples"),
-        Answer("Is it a kernel?", *kernel, is_kernel(found.validity), "kernel"),
+        (
+            "Is it good for these labels?",
+            short,
+            tones.get(short, "open"),
+            good,
+            "good",
+        ),
+        ("What to look at?", look, "open", what_to_look_at(found), "examples"),
+        ("Is it a kernel?", *kernel, is_kernel(found.validity), "kernel"),
     ]
 
 
@@ -160,32 +117,33 @@ def subtitle(found: Findings) -> str:
     """Return the number and kind of objects, and what is predicted."""
     about = found.about
     kind = {"any": "objects", "table": "rows", "indices": "rows of a matrix"}.get(about.kind, about.kind)
-    classes = found.model.classes
-    return f"{about.n:,} {kind}, " + (counted(len(classes), "class", "classes") if classes else "a number to predict")
+    what = "a number to predict"
+    if found.model.classes:
+        what = number_of(len(found.model.classes), "class")
+    return f"{about.n:,} {kind}, {what}"
 
 
 def score_text(name: str, value: float) -> str:
-    r"""Return a score: shares in per cent, an area or R² with three decimals, errors in their units.
-
-    >>> score_text("accuracy", 0.5).replace("\xa0", " "), score_text("AUC", 0.912), score_text("R²", float("nan"))
-    ('50 %', '0.912', 'unknown')
-    """
+    """Return a score: shares in per cent, an area or R² with three decimals, errors in their units."""
     if not np.isfinite(value):
         return "unknown"
-    if name in (ACCURACY, BALANCED):
+    if name in (ACCURACY, BALANCED, ERROR_RATE):
         return percent(value)
-    return f"{value:.3f}" if name in (AUC, F1, EXPLAINED) else f"{value:.3g}"
+    return format(value, {AUC: ".3f", F1: ".3f", EXPLAINED: ".3f"}.get(name, ".3g"))
 
 
 def ahead(model: ModelFindings, one: Scores) -> str:
     """Say how a baseline compares with the model on the same examples."""
     if one.ahead is None:
         return ""
-    size = abs(one.ahead.value)
-    difference = f"{100 * size:.1f} points" if model.classes else f"{size:.3g} on average"
+    difference = f"{abs(one.ahead.value):.3g} on average"
+    if model.classes:
+        difference = f"{100 * abs(one.ahead.value):.1f} points"
     if one.ahead.low > 0:
         return f"better by {difference}"
-    return f"worse by {difference}" if one.ahead.high < 0 else "no clear difference"
+    if one.ahead.high < 0:
+        return f"worse by {difference}"
+    return "no clear difference"
 
 
 def where_scores_come_from(model: ModelFindings) -> str:
@@ -196,14 +154,14 @@ def where_scores_come_from(model: ModelFindings) -> str:
             f"rows of the table use the same folds."
         )
     return (
-        f"All scores come from {counted(model.n_tested, 'held-out example')}: no model saw them in training, and each "
-        f"was fitted to the same {counted(model.n_learned, 'other example')}."
+        f"All scores come from {number_of(model.n_tested, 'held-out example')}: no model saw them in training, and "
+        f"each was fitted to the same {number_of(model.n_learned, 'other example')}."
     )
 
 
 def folds(model: ModelFindings) -> str:
     """Return the name of the cross-validation."""
-    return (f"{model.rounds} repeats of " if model.rounds > 1 else "") + f"{model.folds}-fold cross-validation"
+    return f"{model.rounds} repeats of " * (model.rounds > 1) + f"{model.folds}-fold cross-validation"
 
 
 def verdict(found: Findings) -> str:
@@ -211,82 +169,70 @@ def verdict(found: Findings) -> str:
     model = found.model
     constant, *others = model.scores[1:]
     held = model.held_out
-    cases = f"{counted(model.n_tested, 'case')} it had not seen"
+    cases = f"{number_of(model.n_tested, 'case')} it had not seen"
+    what = "numbers"
     right = f"The model is off by {held_out_error(model)} on {cases}"
     if model.classes:
+        what = "labels"
         share, low, high = percent(1 - held.value), percent(1 - held.high), percent(1 - held.low)
         right = f"The model is right for {share} of {cases} (interval {low} to {high})"
     if constant.ahead is None or constant.ahead.high >= 0:
-        what = "labels" if model.classes else "numbers"
         always = f"no better than always predicting the {constant.name}"
         return f"This similarity does not predict the {what}. {right}, {always}."
     compared: dict[str, list[str]] = {"better than": [], "about as good as": [], "worse than": []}
+    words = {"better": "worse than", "worse": "better than", "no": "about as good as"}
     for one in others:
         if one.ahead is not None:
-            how = "about as good as" if one.ahead.high >= 0 else "better than"
-            compared["worse than" if one.ahead.low > 0 else how].append(_named(one))
+            compared[words[ahead(model, one).split()[0]]].append(_named(one))
     if not others:
         compared["better than"].append(_named(constant))
     parts = [f"{how} {_and(names)}" for how, names in compared.items() if names]
-    return f"{', '.join([right, _and(parts)])}.{_suspects(found)}"
-
-
-def _suspects(found: Findings) -> str:
-    """Name the labels that look wrong."""
-    suspects = found.doubted.tolist()
-    if len(suspects) < 2:
-        return f" One label looks wrong: example {suspects[0]}." if suspects else ""
-    listed = ", ".join(map(str, suspects[:5])) + (", …" if len(suspects) > 5 else "")
-    return f" {len(suspects):,} labels look wrong: examples {listed}."
+    suspects = ""
+    if len(found.doubted) == 1:
+        suspects = f" One label looks wrong: example {found.doubted[0]}."
+    elif len(found.doubted):
+        suspects = f" {len(found.doubted):,} labels look wrong: examples {first_of(found.doubted, 5)}."
+    return f"{right}, {_and(parts)}.{suspects}"
 
 
 def _named(one: Scores) -> str:
     """Return the name of a baseline within a sentence."""
-    articles = {"nearest neighbor": "the", "linear model": "a", "most frequent class": "the", "mean": "the"}
-    return f"{articles[one.name]} {one.name}" if one.name in articles else one.name
+    articles = {"nearest neighbor": "the ", "linear model": "a ", "most frequent class": "the ", "mean": "the "}
+    return articles.get(one.name, "") + one.name
 
 
 def _and(names: list[str], last: str = "and") -> str:
-    """Join names.
-
-    >>> _and(["a", "b", "c"])
-    'a, b and c'
-    """
+    """Join names."""
     return f" {last} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def on_the_map(found: Findings) -> str:
     """Say what the map shows."""
     placed = found.map
-    objects = f"{len(placed.indices):,} objects"
-    if len(placed.indices) < found.about.n:
-        objects = f"{len(placed.indices):,} of {found.about.n:,} objects"
-    wrong = int(np.nansum(placed.error)) if found.model.classes else 0
-    errors = f", {wrong:,} of them predicted wrongly" if wrong else ""
-    by = ["class" if found.model.classes else "number", "error", "column"]
-    ways = _and(by if len(placed.colorings) > 2 else by[:2], "or")
-    return f"{objects}, placed by similarity{errors}: color them by {ways}."
-
-
-def threshold(model: ModelFindings) -> str:
-    """Return the words before the threshold of the slider."""
-    if len(model.classes) == 2:
-        return f"Predict {label_text(model.classes[1])} if its probability is at least"
-    return "Answer only if the most probable class has a probability of at least"
+    of = f"of {found.about.n:,} " * (len(placed.indices) < found.about.n)
+    errors = ""
+    by = ["number", "error", "column"][: len(placed.colorings)]
+    if found.model.classes:
+        by[0] = "class"
+        wrong = int(np.nansum(placed.error))
+        errors = f", {wrong:,} of them predicted wrongly" * (wrong > 0)
+    return f"{len(placed.indices):,} {of}objects, placed by similarity{errors}: color them by {_and(by, 'or')}."
 
 
 def is_kernel(validity: Validity) -> str:
     """Say whether the similarity is a kernel."""
     witness = validity.witness
     if validity.verdict == "VALID":
-        proven = "proven for all objects, not only for those seen here"
-        checked = "all of its objects were checked"
-        return f"Yes, this similarity is a kernel: {proven if validity.min_eigenvalue is None else checked}."
+        why = "all of its objects were checked"
+        if validity.min_eigenvalue is None:
+            why = "proven for all objects, not only for those seen here"
+        return f"Yes, this similarity is a kernel: {why}."
     if validity.verdict == "INVALID" and witness is not None:
-        shown = "it is not even symmetric, as the two objects below show"
-        if witness.coefficients:
-            few = len(witness.objects)
-            shown = "the object below shows it" if few == 1 else f"the {few} objects below show it"
+        shown = f"the {len(witness.objects)} objects below show it"
+        if not witness.coefficients:
+            shown = "it is not even symmetric, as the two objects below show"
+        elif len(witness.objects) == 1:
+            shown = "the object below shows it"
         return f"No, this similarity is not a kernel: {shown}. The model does not need a kernel and was fitted anyway."
     return "Unknown: there is no proof that this similarity is a kernel, and the search found no counterexample."
 
@@ -303,9 +249,11 @@ def is_good(found: Findings) -> str:
             f"permutations, so chance explains the fit."
         )
     closer = float((goodness.strong.gaps > 0).mean())
-    verdict = "Hardly"
-    if closer > 1 / len(goodness.classes_):
-        verdict = "Yes" if closer >= 0.9 else "Partly"
+    verdict = "Partly"
+    if closer <= 1 / len(goodness.classes_):
+        verdict = "Hardly"
+    elif closer >= 0.9:
+        verdict = "Yes"
     return (
         f"{verdict}: {percent(closer)} of the examples are more similar to their own class than to any other, on "
         f"average, which is not chance (p{NO_BREAK}={NO_BREAK}{p:.2g})."
@@ -314,7 +262,7 @@ def is_good(found: Findings) -> str:
 
 def how_good(model: ModelFindings) -> str:
     """Say how good the model is."""
-    baseline = error_text(model.baseline, model.measure)
+    baseline = score_text(model.measure, model.baseline)
     if model.measure == ERROR_RATE:
         return (
             f"The model is wrong for {held_out_error(model)} of the examples it had not seen; always predicting the "
@@ -333,20 +281,23 @@ def what_to_look_at(found: Findings) -> str:
     wrong = _mistakes(found)
     if not wrong:
         return "The model predicts every held-out example below correctly: look at the close calls among them."
-    worst = wrong[0] if len(wrong) == 1 else next(iter(found.model.worst), None)
-    pair = "" if worst is None else f"{label_text(worst.label)} taken for {label_text(worst.predicted)}"
     if len(wrong) == 1:
-        return f"One held-out example below is predicted wrongly, {pair}: open it to see what decided."
-    which = f"{_n_wrong(found):,} held-out examples are predicted wrongly" + (pair and f", most often {pair}")
-    few = "them" if _n_wrong(found) == len(wrong) else f"the {len(wrong)} of them that are below"
-    return f"{which}: open {few} to see what decided."
+        return f"One held-out example below is predicted wrongly, {_taken_for(wrong[0])}: open it to see what decided."
+    often = "".join(f", most often {_taken_for(pair)}" for pair in found.model.worst[:1])
+    few = "them"
+    if _n_wrong(found) > len(wrong):
+        few = f"the {len(wrong)} of them that are below"
+    return f"{_n_wrong(found):,} held-out examples are predicted wrongly{often}: open {few} to see what decided."
+
+
+def _taken_for(one: Any) -> str:
+    return f"{label_text(one.label)} taken for {label_text(one.predicted)}"
 
 
 def _n_wrong(found: Findings) -> int:
     """Return how many held-out examples are predicted wrongly; on average, if there were several rounds."""
-    confusion = found.model.confusion
-    wrong = 0 if confusion is None else round(float(confusion.sum() - np.trace(confusion)))
-    return max(wrong, len(_mistakes(found)))
+    confusion = np.asarray(found.model.confusion)
+    return max(round(float(confusion.sum() - np.trace(confusion))), len(_mistakes(found)))
 
 
 def _mistakes(found: Findings) -> list[ExampleFinding]:
@@ -360,40 +311,13 @@ def most_probable(classes: tuple[Any, ...], probabilities: tuple[float, ...]) ->
     return ", ".join(f"{label_text(label)} {percent(chance)}" for chance, label in pairs)
 
 
-def what_decided(one: ExampleFinding, classes: bool) -> str:
-    """Say how to read what decided."""
-    why = one.decision
-    if not classes:
-        return (
-            "The predicted number is the mean plus a sum over training examples: each pulls it up (blue) or down "
-            "(orange), toward its own number if the two are similar, away from it if the model separates them."
-        )
-    against = "" if why.against is None else f" against {label_text(why.against)}"
-    return (
-        f"The score of {label_text(why.prediction)}{against} is a sum over training examples: blue ones speak for it, "
-        f"orange ones against it. One of another class speaks for it where the model separates the two."
-    )
-
-
-def what_mattered(found: Attribution) -> str:
-    """Say how to read the parts of an object."""
-    more = "" if found.against is None else f" for {label_text(found.prediction)} against {label_text(found.against)}"
-    if found.base is not None:
-        return f"What each part adds to the score{more}: the parts and {found.base:.3g} sum to it."
-    return f"What the score{more} loses without each part; parts may stand in for each other and need not add up."
-
-
-def side(part: DecidingExample, why: Decision) -> str:
-    """Say what a deciding example speaks for; its influence is positive if it speaks for the prediction."""
-    if isinstance(why.prediction, float):
-        return f"pulls the number {'up' if part.influence > 0 else 'down'}"
-    return f"speaks {'for' if part.influence > 0 else 'against'} {label_text(why.prediction)}"
-
-
 def importance_text(found: Estimate, classes: bool) -> str:
     """Return the importance of a column with its interval: points of the error rate, or a share of the variance."""
-    scale = 100 if classes else 1
-    unit = "percentage points of the error rate" if classes else "of the variance"
+    scale = 1
+    unit = "of the variance"
+    if classes:
+        scale = 100
+        unit = "percentage points of the error rate"
     value, low, high = (f"{scale * one:.2g}" for one in (found.value, found.low, found.high))
     return f"{value} {unit} ({percent(found.level)} interval {low} to {high})"
 
@@ -401,24 +325,21 @@ def importance_text(found: Estimate, classes: bool) -> str:
 def what_data(found: Findings) -> str:
     """Say what the data is."""
     about = found.about
-    kind = f", {KIND_NAMES[about.kind]}," if about.kind in KIND_NAMES else ""
-    if isinstance(about.labels, ClassCounts):
-        classes = counted(len(about.labels.classes), "class", "classes")
-        return f"There are {about.n:,} examples{kind} in {classes}: {_shares(about.labels)}."
-    return f"There are {about.n:,} examples{kind or ','} each with a number to predict: {about.labels}."
-
-
-def _shares(labels: ClassCounts) -> str:
-    """Return the largest classes with their shares."""
-    pairs = labels.largest_first()
-    total = sum(labels.counts)
-    named = [f"{label_text(label)} ({count:,}, {percent(count / total)})" for label, count in pairs[:5]]
-    return ", ".join(named) + (f" and {len(pairs) - 5} more" if len(pairs) > 5 else "")
+    kind = ""
+    if about.kind in KIND_NAMES:
+        kind = f", {KIND_NAMES[about.kind]},"
+    if not isinstance(about.labels, ClassCounts):
+        return f"There are {about.n:,} examples{kind or ','} each with a number to predict: {about.labels}."
+    pairs = about.labels.largest_first()
+    listed = ", ".join(f"{label_text(label)} ({count:,}, {percent(count / about.n)})" for label, count in pairs[:5])
+    more = f" and {len(pairs) - 5} more" * (len(pairs) > 5)
+    return f"There are {about.n:,} examples{kind} in {number_of(len(pairs), 'class')}: {listed}{more}."
 
 
 def what_learning_gained(found: LearnedSummary) -> str:
     """Compare the loss of what was learned with that of the kernel to start with."""
-    first, last = found.steps[0], found.steps[-1]
+    first = found.steps[0]
+    last = found.steps[-1]
     if first is last:
         return f"No kernel was clearly better than an isotropic Gaussian one, whose squared error is {first.loss:.3g}."
     return (
@@ -427,25 +348,24 @@ def what_learning_gained(found: LearnedSummary) -> str:
     )
 
 
-def what_was_learned(found: Findings) -> str:
+def what_was_learned(learned: LearnedSummary) -> str:
     """Say which columns count, and what learning gained."""
-    learned = found.learned
-    if learned is None:
-        return ""
     return f"What counts: {learned.importance.in_short()}. {what_learning_gained(learned)}"
 
 
 def enough_landmarks(found: Findings) -> str:
     """Say how many landmarks the model has, and why not more."""
     curve = found.landmark_curve
-    text = f"The model uses {counted(curve.chosen, 'landmark')}, not more because {curve.reason}."
+    text = f"The model uses {number_of(curve.chosen, 'landmark')}, not more because {curve.reason}."
     if curve.reason == EVERY_ROW:
         text = "The fit is exact: every training example is a landmark."
     if len(curve.error.y) > 1:
-        half, full = (error_text(float(value), curve.measure) for value in curve.error.y[-2:])
+        half, full = (score_text(curve.measure, float(value)) for value in curve.error.y[-2:])
         fewer = int(curve.landmarks[-2])
-        how = "half as many" if fewer == curve.chosen // 2 else f"{fewer:,}"
-        compared = "the same" if half == full else f"{half} instead of {full}"
+        how = {curve.chosen // 2: "half as many"}.get(fewer, f"{fewer:,}")
+        compared = f"{half} instead of {full}"
+        if half == full:
+            compared = "the same"
         text += f" With {how}, the {curve.measure} is {compared}."
     return text
 
@@ -459,7 +379,7 @@ def classes_in_matrix(found: Findings) -> str:
         )
     weak = found.goodness.weak
     different = ~np.eye(len(weak.means), dtype=bool)
-    hardly = "" if weak.balanced.low > 0 else "hardly "
+    hardly = "hardly " * bool(weak.balanced.low <= 0)
     return (
         f"Pairs of the same class are {hardly}more similar than pairs of different classes: "
         f"{np.nanmean(weak.means.diagonal()):.3g} against {np.nanmean(weak.means[different]):.3g} on average, with "

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings import MISTAKE, ExampleFinding, Findings, Scores
 from similitude.report.render import sentences
-from similitude.support import brief, printable, short_numbers
+from similitude.support import brief, cut_to, first_of, four_digits, number_of, printable, short_numbers
 from similitude.validity import Validity
 
 LINE_WIDTH = 100
@@ -21,16 +20,13 @@ LINE_WIDTH = 100
 LISTED_OBJECTS = 3
 """Largest number of objects that are listed in one place."""
 
-MAX_LETTERS = 70
-"""Largest number of characters of an object."""
-
 
 def as_text(found: Findings) -> str:
     """Return the findings as plain text, in the order of the page."""
     sections = {
         "summary": _summary(found),
         "data": _data(found),
-        **({} if found.learned is None else {"learned": _learned(found, found.learned)}),
+        "learned": _learned(found),
         "model": _model(found),
         "examples": _examples(found),
         "landmarks": _landmarks(found),
@@ -42,7 +38,8 @@ def as_text(found: Findings) -> str:
     title = " ".join(found.about.title.split())
     lines = [title, "=" * min(len(title), LINE_WIDTH)]
     for section, answers in sections.items():
-        lines += ["", sentences.SECTIONS[section], *(_wrapped(answer) for answer in answers)]
+        if section in sentences.sections(found):
+            lines += ["", sentences.SECTIONS[section], *map(_wrapped, answers)]
     again = str(found.reproduce).splitlines()
     return printable("\n".join([*lines, "", sentences.SECTIONS["reproduce"], *(f"  {line}" for line in again)]))
 
@@ -61,28 +58,18 @@ def _wrapped(text: str) -> str:
 
 
 def short(value: Any) -> str:
-    """Return an object in a few characters.
-
-    >>> short(np.array([0.123456, 2.0])), short(0.123456), short("kernel")
-    ('(0.123, 2)', '0.1235', "'kernel'")
-    """
-    if isinstance(value, Real) and not isinstance(value, bool):
-        return f"{value:.4g}" if isinstance(value, float) else str(value)
+    """Return an object in a few characters."""
+    if isinstance(value, Real):
+        return four_digits(value)
     if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
-        return f"({', '.join(f'{one:.3g}' for one in value[:6])}{', …' if len(value) > 6 else ''})"
-    text = brief(value)
-    return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 1]}…"
-
-
-def _label(label: Any) -> str:
-    return label if isinstance(label, str) else short(label)
+        return f"({first_of([f'{one:.3g}' for one in value], 6)})"
+    return cut_to(70, brief(value))
 
 
 def _summary(found: Findings) -> Iterator[str]:
     yield sentences.verdict(found)
     for one in found.model.scores:
-        compared = sentences.ahead(found.model, one)
-        yield f"  {one.name}: {_scores(one)}" + (f" ({compared})" if compared else "")
+        yield f"  {one.name}: {_scores(one)} ({sentences.ahead(found.model, one)})".removesuffix(" ()")
     yield sentences.where_scores_come_from(found.model)
     for other in found.alternatives:
         yield f"  Instead by {other.name}: {_scores(other.scores)} ({sentences.ahead(found.model, other.scores)})"
@@ -101,13 +88,14 @@ def _data(found: Findings) -> Iterator[str]:
         if any(one.importance for one in found.columns):
             first = sorted(found.columns, key=lambda one: -one.weight)[:5]
             yield f"Most important columns: {', '.join(one.name for one in first if one.weight > 0)}."
-        yield f"Columns by kind: {counts}." + (f" Missing cells: {', '.join(missing[:8])}." if missing else "")
+        yield f"Columns by kind: {counts}." + f" Missing cells: {', '.join(missing[:8])}." * bool(missing)
     yield f"Similarity: {short_numbers(found.about.similarity)}."
     yield from (f"Note: {sentence}." for sentence in found.about.notes)
 
 
-def _learned(found: Findings, learned: LearnedSummary) -> Iterator[str]:
-    yield sentences.what_was_learned(found)
+def _learned(found: Findings) -> Iterator[str]:
+    learned: Any = found.learned
+    yield sentences.what_was_learned(learned)
     yield from (f"  {step}" for step in learned.steps)
     one = learned.importance
     listed = [f"{one.names[i]} {one.values[i]:.0%} [{one.low[i]:.0%}, {one.high[i]:.0%}]" for i in one.order()[:5]]
@@ -154,7 +142,7 @@ def _landmark_curve(found: Findings) -> Iterator[str]:
     curve = found.landmark_curve
     yield sentences.enough_landmarks(found)
     points = zip(curve.landmarks.tolist(), curve.error.y.tolist(), strict=True)
-    listed = ", ".join(f"{n:,}: {sentences.error_text(y, curve.measure)}" for n, y in points)
+    listed = ", ".join(f"{n:,}: {sentences.score_text(curve.measure, y)}" for n, y in points)
     yield f"Held-out {curve.measure} by the number of landmarks: {listed}."
     sizes = ", ".join(f"{size.size:,} {size.name} ({size.grade})" for size in curve.theorem_sizes)
     if sizes:
@@ -170,14 +158,14 @@ def _model(found: Findings) -> Iterator[str]:
         yield f"Residuals, {model.residuals}."
     if model.by_class:
         recalls = [f"{sentences.label_text(one.label)} {sentences.percent(one.recall.value)}" for one in model.by_class]
-        yield f"Recall: {', '.join(recalls[:12])}{', …' if len(recalls) > 12 else ''}."
+        yield f"Recall: {first_of(recalls, 12)}."
     yield from (f"  {pair}" for pair in model.worst[:LISTED_OBJECTS])
     if model.calibration is not None:
         curve = model.calibration
         off = np.average(np.abs(curve.x - curve.y), weights=curve.counts)
-        bins = sentences.counted(len(curve.x), "bin")
+        bins = number_of(len(curve.x), "bin")
         yield f"Probabilities are off by {100 * off:.0f} percentage points on average, in {bins}."
-    yield f"{sentences.counted(model.n_landmarks, 'landmark')}, {model.loss} loss; {model.representation}."
+    yield f"{number_of(model.n_landmarks, 'landmark')}, {model.loss} loss; {model.representation}."
 
 
 def _landmarks(found: Findings) -> Iterator[str]:
@@ -186,20 +174,25 @@ def _landmarks(found: Findings) -> Iterator[str]:
         return
     yield f"Importance is {found.importance}."
     for one in found.landmarks[:LISTED_OBJECTS]:
-        label = f"X[{one.index}], {_label(one.label)}"
+        label = f"X[{one.index}], {four_digits(one.label)}"
         yield f"  {one.rank}. {short(one.object)} ({label}): {one.importance:.3g}, for {one.direction}"
 
 
 def _examples(found: Findings) -> Iterator[str]:
-    mistakes = [one for one in found.examples if MISTAKE in one.why]
-    others = "The largest errors:" if found.model.residuals is not None else "No held-out mistake; the hardest:"
-    yield "The clearest mistakes:" if mistakes else others
-    yield from (_example(one) for one in (mistakes or found.examples)[:LISTED_OBJECTS])
+    shown = [one for one in found.examples if MISTAKE in one.why]
+    head = "The clearest mistakes:"
+    if not shown:
+        shown = list(found.examples)
+        head = "No held-out mistake; the hardest:"
+        if found.model.residuals is not None:
+            head = "The largest errors:"
+    yield head
+    yield from map(_example, shown[:LISTED_OBJECTS])
 
 
 def _example(one: ExampleFinding) -> str:
-    seen = "" if one.held_out else ", fitted to"
+    seen = ", fitted to" * (not one.held_out)
     deciding = [part for part in one.decision.deciding if part.index != one.index][:1]
-    most = "".join(f"; decided most by {short(part.object)} ({_label(part.label)})" for part in deciding)
-    answer = f"{_label(one.label)}, predicted {_label(one.predicted)}"
+    most = "".join(f"; decided most by {short(part.object)} ({four_digits(part.label)})" for part in deciding)
+    answer = f"{four_digits(one.label)}, predicted {four_digits(one.predicted)}"
     return f"  {short(one.object)} (X[{one.index}]{seen}): {answer}{most}"

@@ -10,7 +10,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,23 +18,22 @@ import numpy as np
 
 from similitude.compute.encodings import Encoding, is_distributed, rows
 from similitude.compute.engines.distributed import DistributedEngine, Handle
-from similitude.compute.engines.engine import Target, Task, Tile, check_checkpoint, compute_piece, deliver
+from similitude.compute.engines.engine import Target, Task, Tile, check_checkpoint, compute_piece, delivered
 from similitude.compute.engines.local import available_cores, one_blas_thread
 from similitude.compute.engines.progress import ProgressFunction, check_progress, with_progress
 from similitude.support import ClusterError, brief, missing_extra, naming_parameters
 
 
 def partitions_of(X: Any) -> list[Handle]:
-    """Return the partitions of a collection, each with whole rows.
-
-    Partitions of arrays and bags keep their keys, so that what X and its labels have in common is computed once. Data
-    frames are optimized by Dask, so that only the needed columns are read.
-    """
+    """Return the partitions of a collection, each with whole rows."""
     if not is_distributed(X) or not hasattr(X, "to_delayed"):
         raise TypeError(f"a dask array, dataframe or bag is needed, got {type(X).__name__}")
     if hasattr(X, "chunks") and X.ndim > 1:
         X = X.rechunk({axis: -1 for axis in range(1, X.ndim)})
-    return list(np.ravel(X.to_delayed() if hasattr(X, "divisions") else X.to_delayed(optimize_graph=False)))
+    # data frames are optimized, so that only the needed columns are read; partitions of arrays and bags keep their
+    # keys, so that what X and its labels have in common is computed once
+    options = {} if hasattr(X, "divisions") else {"optimize_graph": False}
+    return list(np.ravel(X.to_delayed(**options)))
 
 
 def column_partitions(X: Any, column: Any, n: int, what: str) -> list[Any]:
@@ -42,10 +41,10 @@ def column_partitions(X: Any, column: Any, n: int, what: str) -> list[Any]:
     if column is None:
         return [None] * n
     if isinstance(column, str):
-        names = list(getattr(X, "columns", []))
-        if column not in names:
-            available = f"there are {brief(names)}" if names else f"X is a {type(X).__name__} without columns"
-            raise ValueError(f"{what}: there is no column {column!r}, {available}")
+        if not hasattr(X, "columns"):
+            raise ValueError(f"{what}: there is no column {column!r}, X is a {type(X).__name__} without columns")
+        if column not in X.columns:
+            raise ValueError(f"{what}: there is no column {column!r}, there are {brief(list(X.columns))}")
         return [column] * n
     if not is_distributed(column):
         raise TypeError(
@@ -70,11 +69,6 @@ def _rechunked(X: Any, column: Any, what: str) -> Any:
             f"X holds {sum(mine):,} objects and there are {sum(theirs):,} {what}: they differ from partition {first} on"
         )
     return column if mine == theirs else column.rechunk({0: mine})
-
-
-def partition_lengths(X: Any, n: int) -> list[Any]:
-    """Return the number of rows of each partition; NaN if it is unknown until the partition is read."""
-    return list(X.chunks[0]) if hasattr(X, "chunks") else [np.nan] * n
 
 
 try:
@@ -134,37 +128,27 @@ class DaskEngine(DistributedEngine):
 
     def workers(self, task: Task) -> int:
         """Return the number of workers for which tiles are planned."""
-        # number of workers for which tiles are planned, whatever the cluster has: results do not depend on its size
-        return 8
+        return 8  # whatever the cluster has: results do not depend on its size
 
     # Connection.
 
     @contextmanager
     def session(self) -> Iterator[Any]:
-        """Hold a client while something is computed."""
-        try:
-            client = self._client()
-        except ValueError:
-            client = None
-        if client is not None:
+        """Hold a client while something is computed; a local cluster is started if there is none."""
+        with ExitStack() as opened:
+            try:
+                client = self._client()
+            except ValueError:
+                cluster = self.client or opened.enter_context(
+                    distributed.LocalCluster(
+                        n_workers=available_cores(), threads_per_worker=1, dashboard_address=":0", silence_logs=50
+                    )
+                )
+                try:
+                    client = opened.enter_context(distributed.Client(cluster))
+                except OSError as error:
+                    raise ClusterError(f"there is no scheduler at {cluster}: {error}") from None
             yield client
-            return
-        with self._cluster() as cluster, self._connected(cluster) as client:
-            yield client
-
-    def _cluster(self) -> Any:
-        """Return the address to connect to, or a local cluster that is started."""
-        if self.client is not None:
-            return nullcontext(self.client)
-        return distributed.LocalCluster(
-            n_workers=available_cores(), threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        )
-
-    def _connected(self, cluster: Any) -> Any:
-        try:
-            return distributed.Client(cluster)
-        except OSError as error:
-            raise ClusterError(f"there is no scheduler at {cluster}: {error}") from None
 
     def _client(self) -> Any:
         """Return the current client; raise ValueError if there is none."""
@@ -210,9 +194,10 @@ class DaskEngine(DistributedEngine):
         found = partitions_of(X)
         shared = delayed(model, name=f"model-{uuid.uuid4().hex}", traverse=False)
         parts = self.map(function, [shared] * len(found), range(len(found)), found)
-        shapes = [(n, *like.shape[1:]) for n in partition_lengths(X, len(found))]
-        pairs = zip(parts, shapes, strict=True)
-        return dask.array.concatenate([dask.array.from_delayed(one, shape, meta=like[:0]) for one, shape in pairs])
+        lengths = getattr(X, "chunks", [[np.nan] * len(found)])[0]  # NaN: unknown until the partition is read
+        pairs = zip(parts, lengths, strict=True)
+        arrays = [dask.array.from_delayed(one, (n, *like.shape[1:]), meta=like[:0]) for one, n in pairs]
+        return dask.array.concatenate(arrays)
 
     def _result(self, future: Any) -> Any:
         """Return the value of a future; raise a ClusterError if the cluster failed rather than the function."""
@@ -226,12 +211,11 @@ class DaskEngine(DistributedEngine):
         except (CancelledError, OSError, UnboundLocalError) as error:
             if future.status == "error":  # of the function
                 raise
-            kept = "" if self.checkpoint is None else f"; {self.checkpoint} keeps the sums computed so far"
+            kept = f"; {self.checkpoint} keeps the sums computed so far" * (self.checkpoint is not None)
+            lost = f"the scheduler is gone ({type(error).__name__}): connect to another, and fit again"
             if isinstance(error, UnboundLocalError):  # of `distributed.utils.sync`, whose wait ended without a result
-                raise ClusterError(f"Dask lost a task, as it can after Ctrl-C: fit again{kept}") from error
-            raise ClusterError(
-                f"the scheduler is gone ({type(error).__name__}): connect to another, and fit again{kept}"
-            ) from error
+                lost = "Dask lost a task, as it can after Ctrl-C: fit again"
+            raise ClusterError(f"{lost}{kept}") from error
 
     # Tiles.
 
@@ -239,41 +223,29 @@ class DaskEngine(DistributedEngine):
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
     ) -> Iterator[Any]:
         """Yield one result per tile, in order (see `Engine.run`)."""
-        results = self._run(task, A, B, tiles, target)
+        results = delivered(self._run(task, A, B, tiles), tiles, target)
         return with_progress(results, self.progress, len(tiles))
 
-    def _run(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None) -> Iterator[Any]:
-        pending: deque[tuple[Tile, Handle]] = deque()
-
-        def next_result() -> Any:
-            tile, future = pending.popleft()
-            return deliver(self._result(future), tile, target)
-
+    def _run(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+        """Yield the results of the workers; the columns of a tile are sent to them once."""
+        sent: dict[tuple[int, int], Handle] = {}
+        pending: deque[Handle] = deque()
         with self.session() as client:
             ahead = 2 * max(1, sum(client.nthreads().values()))
-            for submitted in self._submitted(client, task, A, B, tiles):
-                pending.append(submitted)
+            for tile in tiles:
+                down, right = tile
+                b = None
+                if A is not B or down != right:
+                    key = (right.start, right.stop)
+                    if key not in sent:
+                        sent[key] = self.broadcast(rows(B, right))
+                    b = sent[key]
+                with _without_size_warning():
+                    pending.append(client.submit(_compute_on_worker, task, rows(A, down), b, tile, pure=False))
                 if len(pending) == ahead:
-                    yield next_result()
+                    yield self._result(pending.popleft())
             while pending:
-                yield next_result()
-
-    def _submitted(
-        self, client: Any, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]
-    ) -> Iterator[tuple[Tile, Handle]]:
-        """Submit one tile after the other; the columns of a tile are sent to the workers once."""
-        sent: dict[tuple[int, int], Handle] = {}
-        for tile in tiles:
-            down, right = tile
-            b = None
-            if A is not B or down != right:
-                key = (right.start, right.stop)
-                if key not in sent:
-                    sent[key] = self.broadcast(rows(B, right))
-                b = sent[key]
-            with _without_size_warning():
-                future = client.submit(_compute_on_worker, task, rows(A, down), b, tile, pure=False)
-            yield tile, future
+                yield self._result(pending.popleft())
 
 
 def _without_size_warning() -> Any:
@@ -283,15 +255,10 @@ def _without_size_warning() -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _keep_freed_memory() -> None:
-    """Let the allocator of this process keep up to 128 MiB of freed memory.
-
-    Dask makes its workers return memory at once (MALLOC_TRIM_THRESHOLD_); requesting it again for every strip takes as
-    much time as computing with it. This applies to glibc only.
-    """
-    change = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if change is not None:
-        change(-3, 2**25)
-        change(-1, 2**27)
+    """Let glibc keep 128 MiB of freed memory, which workers of Dask return at once and request for every strip."""
+    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
+        ctypes.CDLL(None).mallopt(-3, 2**25)
+        ctypes.CDLL(None).mallopt(-1, 2**27)
 
 
 def _call_on_worker(function: Callable[..., Any], *values: Any) -> Any:
@@ -301,7 +268,7 @@ def _call_on_worker(function: Callable[..., Any], *values: Any) -> Any:
 
 
 def _compute_on_worker(task: Task, a: Encoding, b: Encoding | None, tile: Tile) -> Any:
-    return _call_on_worker(compute_piece, task, a, a if b is None else b, tile)
+    return _call_on_worker(compute_piece, task, (a, b), tile)
 
 
 def _identity(value: Any) -> Any:

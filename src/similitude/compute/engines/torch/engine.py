@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from similitude.compute.encodings import Encoding, as_numpy, moved, nbytes, tensor_in
@@ -16,7 +17,7 @@ from similitude.compute.engines.engine import (
     Task,
     Tile,
     compute_piece,
-    deliver,
+    delivered,
     parse_bytes,
     tile_inputs,
 )
@@ -25,10 +26,6 @@ from similitude.support import brief, check_choice, missing_extra, naming_parame
 
 if TYPE_CHECKING:
     import torch
-
-
-PRODUCTS_FROM = {"cuda": 100, "cpu": 3_000}
-"""Landmarks from which products with the matrix cost less than sums over features, by the type of the device."""
 
 
 @naming_parameters
@@ -89,23 +86,21 @@ class TorchEngine(Engine):
             return parse_bytes(self.memory)
         if self.torch_device.type == "cpu":
             return 2 * 2**30
-        # share of the memory of a GPU that is the default budget
         return int(0.8 * torch.cuda.get_device_properties(self.torch_device).total_memory)
 
     @property
     def products_from(self) -> int:  # type: ignore[override]
         """Number of landmarks from which ridge regression by products is faster than by sums over features."""
-        return PRODUCTS_FROM[self.torch_device.type]
+        return {"cuda": 100, "cpu": 3_000}[self.torch_device.type]
 
     @property
     def tile_edge(self) -> int:  # type: ignore[override]
         """Rows and columns of a tile."""
-        # rows and columns of a tile on a GPU, which needs large tiles to be busy
-        return 8192 if self.torch_device.type == "cuda" else TILE_EDGE
+        return {"cuda": 8192}.get(self.torch_device.type, TILE_EDGE)  # a GPU needs large tiles to be busy
 
     def workers(self, task: Task) -> int:
         """Return the number of tiles of this task that are computed at once."""
-        return 1 if _on_tensors(task) else LocalEngine().workers(task)
+        return 1 if getattr(task, "on_tensors", False) else LocalEngine().workers(task)
 
     def fallback_note(self, similarity: Any) -> str | None:
         """Explain that a similarity is computed on the CPU; None if it is computed on the device."""
@@ -130,7 +125,7 @@ class TorchEngine(Engine):
         """Yield one result per tile, in order (see `Engine.run`)."""
         from similitude.compute.engines.torch.transfer import is_movable
 
-        if not (_on_tensors(task) and is_movable(A) and is_movable(B)):
+        if not (getattr(task, "on_tensors", False) and is_movable(A) and is_movable(B)):
             return self._on_host(task, A, B, tiles, target)
         check_device(self, A)
         check_device(self, B, "Z")
@@ -145,44 +140,37 @@ class TorchEngine(Engine):
         left = moved(A, as_numpy)
         right = left if B is A else moved(B, as_numpy)
         if tensor_in(A) is None:
-            yield from LocalEngine().run(task, left, right, tiles, target)
-            return
-        for result, tile in zip(LocalEngine().run(task, left, right, tiles), tiles, strict=True):
-            yield deliver(moved(result, DeviceCopier(self.torch_device)), tile, target)
+            return LocalEngine().run(task, left, right, tiles, target)
+        results = LocalEngine().run(task, left, right, tiles)
+        return delivered((moved(one, DeviceCopier(self.torch_device)) for one in results), tiles, target)
 
     def _on_device(
         self, task: Any, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
     ) -> Iterator[Any]:
         """Yield the results of the device; those of a tile are copied back while the next tile is computed."""
-        from similitude.compute.engines.torch.transfer import DeviceCopier, prefetched
+        from similitude.compute.engines.torch.transfer import DeviceCopier, in_halves_if_needed, prefetched
 
         copy = DeviceCopier(self.torch_device)
-        keep_tensors = tensor_in(A) is not None
-        B_there = moved(B, copy) if nbytes(B) <= self.budget // 4 else B
+        B_there = B
+        if nbytes(B) <= self.budget // 4:
+            B_there = moved(B, copy)
         A_there = B_there if A is B else A
 
         def inputs(tile: Tile) -> tuple[Encoding, Encoding]:
             a, b = tile_inputs(A_there, B_there, tile)
-            a_there = moved(a, copy)
-            return a_there, a_there if b is a else moved(b, copy)
+            return moved(a, copy), moved(b, copy)
 
-        def delivered(result: Any, tile: Tile) -> Any:
-            return deliver(result if keep_tensors else moved(result, as_numpy), tile, target)
+        def computed() -> Iterator[Any]:
+            for tile, there in zip(tiles, prefetched(inputs, tiles), strict=True):
+                with self.matmul_precision():
+                    result = compute_piece(partial(in_halves_if_needed, task, task.joined), there, tile)
+                yield result
+            yield None
 
-        previous: tuple[Any, Tile] | None = None
-        for tile, (a, b) in zip(tiles, prefetched(inputs, tiles), strict=True):
-            result = self._compute(task, a, b, tile)
-            if previous is not None:
-                yield delivered(*previous)
-            previous = result, tile
-        if previous is not None:
-            yield delivered(*previous)
-
-    def _compute(self, task: Any, a: Encoding, b: Encoding, tile: Tile) -> Any:
-        from similitude.compute.engines.torch.transfer import in_halves_if_needed
-
-        with self.matmul_precision():
-            return compute_piece(partial(in_halves_if_needed, task, task.joined), a, b, tile)
+        results: Iterator[Any] = (result for result, _ in pairwise(computed()))
+        if tensor_in(A) is None:
+            results = (moved(result, as_numpy) for result in results)
+        return delivered(results, tiles, target)
 
     def to_device(self, encoding: Encoding, reserve: int = 0) -> Encoding:
         """Return an encoding on the device, or unchanged if it is too large (see `Engine.to_device`)."""
@@ -212,20 +200,19 @@ class TorchEngine(Engine):
         import torch
 
         matmul = torch.backends.cuda.matmul
+        known = {"tf32": "tf32", "float32": "ieee"}
+        get = partial(getattr, matmul, "fp32_precision")
+        put: Any = partial(setattr, matmul, "fp32_precision")
         if not hasattr(matmul, "fp32_precision"):  # torch < 2.9
-            before = torch.get_float32_matmul_precision()
-            torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
-            try:
-                yield
-            finally:
-                torch.set_float32_matmul_precision(before)
-            return
-        before = matmul.fp32_precision
-        matmul.fp32_precision = "tf32" if self.precision == "tf32" else "ieee"
+            known = {"tf32": "high", "float32": "highest"}
+            get = torch.get_float32_matmul_precision
+            put = torch.set_float32_matmul_precision
+        before = get()
+        put(known[self.precision])
         try:
             yield
         finally:
-            matmul.fp32_precision = before
+            put(before)
 
 
 def check_available(name: str) -> None:
@@ -260,7 +247,3 @@ def check_device(engine: Any, X: Encoding, name: str = "X") -> None:
             f"{name} is a tensor on {tensor.device}, the engine computes on {engine.torch_device}: move it with "
             f"{name}.to({str(engine.torch_device)!r}), or use TorchEngine(device={str(tensor.device)!r})"
         )
-
-
-def _on_tensors(task: Any) -> bool:
-    return bool(getattr(task, "on_tensors", False))

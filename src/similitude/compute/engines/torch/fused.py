@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -33,10 +33,6 @@ Rounding in single precision changes a value by up to 1e-7 times the squared nor
 to others lie in clusters: those of vectors far from all others are below 1e-3.
 """
 
-
-SINGLE_OUTPUTS = 3
-SINGLE_FEATURES = 64
-"""Outputs and features up to which outputs are computed one by one: several at once are padded to 16."""
 
 FUSED_OUTPUTS = 32
 """Outputs that are computed at once: more need longer compilation, and at last more shared memory than there is."""
@@ -71,35 +67,13 @@ def _is_known(term: Term) -> bool:
     return name in ("identity", "sigmoid") or (name == "polynomial" and term.form[3] <= 10)
 
 
-@dataclass(frozen=True)
-class SplitVectors:
-    """Vectors as the kernel of dot products takes them."""
-
-    high: torch.Tensor
-    low: torch.Tensor
-    offset: torch.Tensor
-    n: int
-
-
-@dataclass(frozen=True)
-class FeatureRows:
-    """Vectors as the kernel of differences takes them: one feature per row."""
-
-    features: torch.Tensor
-    n: int
-
-
 class PreparedVectors:
-    """Vectors in float32 on the device, prepared for one term of a profile; each form is made when it is first used.
-
-    The center is subtracted, the same on both sides, before distances are computed from dot products; not before
-    differences are taken, which are exact for close vectors as they are.
-    """
+    """Vectors in float32 on the device, prepared for one term of a profile; each form is made when it is first used."""
 
     def __init__(self, X: torch.Tensor, term: Term, center: torch.Tensor | None) -> None:
         self.X = X
         self.term = term
-        self.center = None if term.sums == "product" else center
+        self.center = None if term.sums == "product" else center  # subtracted before products, not before differences
         self._made: dict[str, Any] = {}
 
     def subset(self, which: Any) -> PreparedVectors:
@@ -115,7 +89,10 @@ class PreparedVectors:
     @property
     def _unit(self) -> float:
         """The unit in which the dot product of two vectors is the argument of the function."""
-        return 1.0 if self.center is None else _unit(self.term)
+        if self.center is None:
+            return 1.0
+        name, p, *_ = self.term.form
+        return math.sqrt(-2.0 * p * LOG2E) if name == "gaussian" else math.sqrt(2.0 * p)
 
     @functools.cached_property
     def _offset(self) -> torch.Tensor:
@@ -145,38 +122,32 @@ class PreparedVectors:
     def norm_range(self) -> tuple[float, float]:
         """The smallest and largest norm, except for zero vectors."""
         norms = (-2.0 * self._offset[: len(self.X)]).sqrt()
-        largest = norms.max()
-        smallest = torch.where(norms > 0, norms, math.inf).min()
-        return (float(smallest), float(largest)) if bool(largest > 0) else (1.0, 1.0)
+        positive = norms[norms > 0]
+        if not len(positive):
+            return 1.0, 1.0
+        return float(positive.min()), float(positive.max())
 
     @functools.cached_property
     def largest(self) -> float:
         """The largest entry in absolute value."""
         return float(self.X.abs().max())
 
-    def split(self, method: str, power: float) -> SplitVectors:
-        """Return the vectors divided by a power of two, in the precision of a method."""
+    def split(self, method: str, power: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return the vectors divided by a power of two, in two parts by a method, and their offsets."""
         key = f"{method} {power}"
         if key not in self._made:
-            high, low = kernels().halves(self.X, self.center, self._unit / power, method == "fp16x3")
-            self._made[key] = SplitVectors(high, low, self._offset / power**2, len(self.X))
+            halves = kernels().halves(self.X, self.center, self._unit / power, method == "fp16x3")
+            self._made[key] = *halves, self._offset / power**2
         return self._made[key]
 
-    def feature_rows(self) -> FeatureRows:
-        """Return the vectors transposed, one feature per row."""
+    def feature_rows(self) -> torch.Tensor:
+        """Return the vectors transposed, one feature per row, padded to whole tiles."""
         if "direct" not in self._made:
             n, d = self.X.shape
             wide = torch.zeros(d, kernels().padded_rows(n), device=self.X.device, dtype=torch.float32)
             wide[:, :n] = self.X.T
-            self._made["direct"] = FeatureRows(wide, n)
+            self._made["direct"] = wide
         return self._made["direct"]
-
-
-def _unit(term: Term) -> float:
-    """Return the scale at which half the squared distance of vectors is the argument of the function."""
-    name = term.form[0]
-    p = float(term.form[1])
-    return math.sqrt(-2.0 * p * LOG2E) if name == "gaussian" else math.sqrt(2.0 * p)
 
 
 def method_of(x: PreparedVectors, y: PreparedVectors, precision: str) -> str:
@@ -234,35 +205,24 @@ def times(x: PreparedVectors, y: PreparedVectors, V: torch.Tensor, precision: st
         return _times_by_norm(x, y, V, precision)
     term = x.term
     method = method_of(x, y, precision)
-    name, *parameters = term.form
     if method == "two products":
         return term.weight * (x.X @ (y.X.T @ V)).to(torch.float64)
+    name = term.form[0]
+    p, q, degree = (*map(float, term.form[1:]), *(0.0, 0.0, 1.0)[len(term.form) - 1 :])
+    sizes = len(x.X), len(y.X)
     if method == "direct":
-        p, q = _exponents(name, parameters)
-        absolute = term.sums == "absolute_difference"
-        rows = x.feature_rows()
-        columns = y.feature_rows()
-        sums = [kernels().of_sums(rows, columns, part, absolute, name, p, q) for part in V.split(FUSED_OUTPUTS, dim=1)]
-        return term.weight * torch.cat(sums, dim=1)
-    if term.sums == "product":
-        power = 2.0 ** math.ceil(math.log2(max(x.largest, y.largest, 1e-30)) - 8)
-        p = float(parameters[0]) * power**2
-        q = float(parameters[1])
-        degree = int(parameters[2]) if name == "polynomial" else 1
+        if name in ("gaussian", "laplace"):
+            p *= LOG2E
+        vectors = x.feature_rows(), y.feature_rows()
+        product = partial(kernels().of_sums, vectors, sizes, term.sums == "absolute_difference", name, p, q)
     else:
         power = 1.0
-        p = 0.0
-        q = float(parameters[1]) if name == "rational_quadratic" else 0.0
-        degree = 1
-    one_by_one = V.shape[1] <= SINGLE_OUTPUTS and x.X.shape[1] <= SINGLE_FEATURES
-    left = x.split(method, power)
-    right = y.split(method, power)
-    parts = V.split(1 if one_by_one else FUSED_OUTPUTS, dim=1)
-    products = [kernels().of_dots(left, right, part, name, p, q, degree, method) for part in parts]
-    return term.weight * torch.cat(products, dim=1)
-
-
-def _exponents(name: str, parameters: list[Any]) -> tuple[float, float]:
-    """Return the parameters of the kernel of differences, with exponents to the base 2."""
-    p = float(parameters[0]) * (LOG2E if name in ("gaussian", "laplace") else 1.0)
-    return p, float(parameters[1]) if len(parameters) > 1 else 0.0
+        if term.sums == "product":
+            power = 2.0 ** math.ceil(math.log2(max(x.largest, y.largest, 1e-30)) - 8)
+            p *= power**2
+        vectors = x.split(method, power), y.split(method, power)
+        product = partial(kernels().of_dots, vectors, sizes, name, p, q, int(degree), method)
+    width = FUSED_OUTPUTS
+    if method != "direct" and V.shape[1] <= 3 and x.X.shape[1] <= 64:  # several at once are padded to 16
+        width = 1
+    return term.weight * torch.cat([product(part) for part in V.split(width, dim=1)], dim=1)

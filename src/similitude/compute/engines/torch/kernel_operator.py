@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,21 +29,8 @@ BLOCK_CELLS = {"cuda": 2**26, "cpu": 2**20}
 """Number of values of a block if the product is not fused."""
 
 
-class RowsOperator(Protocol):
-    """The similarities of some rows to all columns, as an operator."""
-
-    def times(self, V: torch.Tensor) -> torch.Tensor:
-        """Return K V."""
-
-    def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
-        """Return K' W in float64."""
-
-
 class FusedRows:
-    """Products by fused kernels, with many outputs by blocks.
-
-    Rows whose product does not fit on the device are halved, for good.
-    """
+    """Products by fused kernels, with many outputs by blocks; rows that do not fit on the device stay halved."""
 
     def __init__(
         self,
@@ -59,103 +45,94 @@ class FusedRows:
         self.y = y
         self.precision = precision
         self.blockwise = blockwise
-        self._halves: tuple[FusedRows, FusedRows] | None = None
-
-    def __len__(self) -> int:
-        return len(next(iter(self.x.values())).X)
+        self._halves: list[FusedRows] = []
 
     def times(self, V: torch.Tensor) -> torch.Tensor:
         """Return K V."""
         if V.shape[1] > MANY_OUTPUTS:
             return self.blockwise.times(V)
-        if self._halves is None:
-            try:
-                return self._sum(self.x, self.y, V).to(V.dtype)
-            except torch.OutOfMemoryError as error:
-                self._halves = self._halved(error)
-        return torch.cat([half.times(V) for half in self._halves])
+        total = self._sum(self.x, self.y, V)
+        if total is None:
+            return torch.cat([half.times(V) for half in self._halves])
+        return total.to(V.dtype)
 
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
         """Return K' W in float64; every similarity with a profile is symmetric."""
         if W.shape[1] > MANY_OUTPUTS:
             return self.blockwise.transposed_times(W)
-        if self._halves is None:
-            try:
-                return self._sum(self.y, self.x, W)
-            except torch.OutOfMemoryError as error:
-                self._halves = self._halved(error)
-        top, bottom = self._halves
-        return top.transposed_times(W[: len(top)]) + bottom.transposed_times(W[len(top) :])
-
-    def _halved(self, error: Exception) -> tuple[FusedRows, FusedRows]:
-        n = len(self)
-        check_divisible(n, error)
-        for x in self.x.values():
-            x.forget()
-        free_for_halves(n)
-        halves = slice(0, n // 2), slice(n // 2, n)
-        top, bottom = (self._subset(half) for half in halves)
-        return top, bottom
-
-    def _subset(self, which: slice) -> FusedRows:
-        x = {term: vectors.subset(which) for term, vectors in self.x.items()}
-        blockwise = replace(self.blockwise, a=rows(self.blockwise.a, which))
-        return FusedRows(self.profile, x, self.y, self.precision, blockwise)
+        total = self._sum(self.y, self.x, W)
+        if total is None:
+            top, bottom = self._halves
+            n = count(top.blockwise.a)
+            return top.transposed_times(W[:n]) + bottom.transposed_times(W[n:])
+        return total
 
     def _sum(
         self, x: dict[Term, fused.PreparedVectors], y: dict[Term, fused.PreparedVectors], V: torch.Tensor
-    ) -> torch.Tensor:
-        first = next(iter(x.values()))
-        total = torch.zeros(len(first.X), V.shape[1], device=V.device, dtype=torch.float64)
-        for term in self.profile.terms:
-            total += fused.times(x[term], y[term], V, self.precision)
-        if self.profile.constant:
-            return total + self.profile.constant * V.sum(0, dtype=torch.float64)
-        return total
+    ) -> torch.Tensor | None:
+        """Return the sum over the terms, or None where the rows were halved because it does not fit on the device."""
+        if self._halves:
+            return None
+        n = count(self.blockwise.a)
+        try:
+            total = self.profile.constant * V.sum(0, dtype=torch.float64)
+            for term in self.profile.terms:
+                total = total + fused.times(x[term], y[term], V, self.precision)
+            return total
+        except torch.OutOfMemoryError as error:
+            check_divisible(n, error)
+        for vectors in self.x.values():
+            vectors.forget()
+        total = None
+        free_for_halves(n)
+        self._halves = [self._subset(slice(0, n // 2)), self._subset(slice(n // 2, n))]
+        return None
+
+    def _subset(self, which: slice) -> FusedRows:
+        x = {term: vectors.subset(which) for term, vectors in self.x.items()}
+        whole = self.blockwise
+        blockwise = BlockwiseRows(whole.block, rows(whole.a, which), whole.b, whole.cells)
+        return FusedRows(self.profile, x, self.y, self.precision, blockwise)
 
 
-@dataclass
 class BlockwiseRows:
     """Products block by block, for any similarity that works on tensors."""
 
-    block: Callable[[Encoding, Encoding], torch.Tensor]
-    a: Encoding
-    b: Encoding
-    cells: int
+    def __init__(
+        self, block: Callable[[Encoding, Encoding], torch.Tensor], a: Encoding, b: Encoding, cells: int
+    ) -> None:
+        self.block = block
+        self.a = a
+        self.b = b
+        self.cells = cells
+        width = min(count(b), math.isqrt(cells))
+        self._rows = _slices(count(a), max(1, cells // width))
+        self._columns = _slices(count(b), width)
 
     def times(self, V: torch.Tensor) -> torch.Tensor:
         """Return K V."""
-        return torch.cat([self._row(part, V) for part in _slices(count(self.a), self._height())])
+        parts = []
+        for down in self._rows:
+            total = torch.zeros(down.stop - down.start, V.shape[1], device=V.device, dtype=torch.float64)
+            for right in self._columns:
+                total += self.block(rows(self.a, down), rows(self.b, right)) @ V[right]
+            parts.append(total.to(V.dtype))
+        return torch.cat(parts)
 
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
         """Return K' W in float64."""
         total = torch.zeros(count(self.b), W.shape[1], device=W.device, dtype=torch.float64)
-        for down in _slices(count(self.a), self._height()):
-            for right in self._columns():
-                total[right] += self._values(down, right).T @ W[down]
+        for down in self._rows:
+            for right in self._columns:
+                total[right] += self.block(rows(self.a, down), rows(self.b, right)).T @ W[down]
         return total
 
-    def _row(self, down: slice, V: torch.Tensor) -> torch.Tensor:
-        total = torch.zeros(down.stop - down.start, V.shape[1], device=V.device, dtype=torch.float64)
-        for right in self._columns():
-            total += self._values(down, right) @ V[right]
-        return total.to(V.dtype)
 
-    def _values(self, down: slice, right: slice) -> torch.Tensor:
-        return self.block(rows(self.a, down), rows(self.b, right))
-
-    def _columns(self) -> list[slice]:
-        return _slices(count(self.b), min(count(self.b), math.isqrt(self.cells)))
-
-    def _height(self) -> int:
-        return max(1, self.cells // min(count(self.b), math.isqrt(self.cells)))
-
-
-@dataclass
 class StoredRows:
     """Products with a stored matrix."""
 
-    K: torch.Tensor
+    def __init__(self, K: torch.Tensor) -> None:
+        self.K = K
 
     def times(self, V: torch.Tensor) -> torch.Tensor:
         """Return K V."""
@@ -164,10 +141,13 @@ class StoredRows:
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
         """Return K' W in float64."""
         total = torch.zeros(self.K.shape[1], W.shape[1], device=W.device, dtype=torch.float64)
-        # rows of a stored matrix that are added up in its own precision
-        for down in _slices(len(self.K), 2**13):
+        for down in _slices(len(self.K), 2**13):  # which are added up in the precision of the matrix
             total += self.K[down].T @ W[down]
         return total
+
+
+RowsOperator = FusedRows | BlockwiseRows | StoredRows
+"""The similarities of some rows to all columns, as an operator."""
 
 
 def _slices(n: int, step: int) -> list[slice]:
@@ -175,11 +155,7 @@ def _slices(n: int, step: int) -> list[slice]:
 
 
 class KernelOperator:
-    """The matrix K(a_i, b_j) of a resolved similarity, whose blocks work on tensors, as a linear operator.
-
-    Rows that fit stay on the device; others are streamed in pieces, the next one while the current one is used. The
-    columns B stay on the device.
-    """
+    """The matrix K(a_i, b_j) of a resolved similarity as a linear operator; rows that do not fit are streamed."""
 
     def __init__(self, engine: Any, similarity: Any, A: Encoding, B: Encoding) -> None:
         self.engine = engine
@@ -200,11 +176,9 @@ class KernelOperator:
             return "stored"
         if not self.fused:
             return "blocks"
-        first = next(self.pieces())[1]
-        return ", ".join(
-            fused.method_of(first.x[term], first.y[term], self.engine.precision)  # type: ignore[attr-defined]
-            for term in self.profile.terms
-        )
+        first: Any = next(self.pieces())[1]
+        terms = self.profile.terms
+        return ", ".join([fused.method_of(first.x[term], first.y[term], self.engine.precision) for term in terms])
 
     def _to_device(self, encoding: Encoding) -> Encoding:
         """Return an encoding on the device, with floating point numbers in the precision common to both sides."""
@@ -217,11 +191,12 @@ class KernelOperator:
 
     def product(self, v: Any, transposed: bool = False) -> Any:
         """Return K v or K' v: a tensor if A is one, else an array of float64; a vector for a vector."""
-        expected = self.shape[0 if transposed else 1]
+        expected = self.shape[not transposed]
         if len(v) != expected:
             raise ValueError(f"the vector has {len(v)} rows, the matrix of shape {self.shape} needs {expected}")
         V = self._to_device(v if is_tensor(v) else np.asarray(v, dtype=np.float64)).to(self.dtype)
-        result = (self.transposed_times if transposed else self.times)(V.reshape(expected, -1))
+        product = self.transposed_times if transposed else self.times
+        result = product(V.reshape(expected, -1))
         if not bool(torch.isfinite(result).all()):
             i = int(torch.nonzero(~torch.isfinite(result))[0, 0])
             raise ValueError(f"row {i} of the product is not finite: {self.similarity!r} overflows in {self.dtype}")
@@ -233,9 +208,8 @@ class KernelOperator:
     def store_if_faster(self) -> None:
         """Compute and store the matrix for many products, if it fits and fused products would cost more."""
         n, m = self.shape
-        # number of features up to which a fused product costs less than reading the stored matrix from memory
+        # up to 128 features a fused product costs less than reading the stored matrix from memory
         narrow = self.fused and all(_vectors(self.b, term).shape[1] <= 128 for term in self.profile.terms)
-        # share of the memory budget up to which the matrix is stored for many products
         fits = n * m * self.dtype.itemsize <= 0.3 * self.engine.budget
         if narrow or not fits or self._resident is None:
             return
@@ -279,25 +253,26 @@ class KernelOperator:
     def cuts(self) -> list[slice]:
         """The pieces of the rows if they are streamed."""
         size = max(1, nbytes(self.A) // self.shape[0])
-        # share of the memory budget that one piece of the rows takes if they are streamed
         return _slices(self.shape[0], max(1, int(0.05 * self.engine.budget) // (4 * size)))
 
+    @property
+    def _known(self) -> Encoding:
+        """The rows, on the device if they are there."""
+        return self.A if self._resident is None else self.a
+
     def subset(self, which: np.ndarray) -> KernelOperator:
-        """Return the operator of some of the rows; rows on the device are not copied there again."""
-        known = self.A if self._resident is None else self.a
-        return KernelOperator(self.engine, self.similarity, rows(known, which), self.b)
+        """Return the operator of some of the rows."""
+        return KernelOperator(self.engine, self.similarity, rows(self._known, which), self.b)
 
     def to_columns(self, which: np.ndarray) -> KernelOperator:
-        """Return the operator of some of the columns; rows on the device are not copied there again."""
-        known = self.A if self._resident is None else self.a
-        return KernelOperator(self.engine, self.similarity, known, rows(self.b, which))
+        """Return the operator of some of the columns."""
+        return KernelOperator(self.engine, self.similarity, self._known, rows(self.b, which))
 
     @cached_property
     def _resident(self) -> RowsOperator | None:
         """The operator of all rows if they fit on the device."""
         is_there = tensor_in(self.A) is not None
-        # share of the memory budget up to which all rows stay on the device, including what is derived from them
-        if not is_there and 4 * nbytes(self.A) > 0.4 * self.engine.budget:
+        if not is_there and 4 * nbytes(self.A) > 0.4 * self.engine.budget:  # with what is derived from them
             return None
         try:
             self.a = self._to_device(self.A)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -55,8 +56,10 @@ class DeviceCopier:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
-        self.work = torch.cuda.current_stream(device) if device.type == "cuda" else None
+        self.stream: Any = None
+        if device.type == "cuda":
+            self.stream = torch.cuda.Stream(device)
+            self.work = torch.cuda.current_stream(device)
 
     def __call__(self, array: Any) -> torch.Tensor:
         """Return the array as a tensor on the device when all of it is there; tensors are returned unchanged."""
@@ -64,46 +67,40 @@ class DeviceCopier:
             return array
         if self.stream is None:
             return torch.from_numpy(np.require(array, requirements=["C", "W"]))
-        copied = self._copied(array, self.stream)
+        copied = self._copied(array)
         copied.record_stream(self.work)
         return copied
 
-    def _copied(self, array: np.ndarray, stream: torch.cuda.Stream) -> torch.Tensor:
+    def _copied(self, array: np.ndarray) -> torch.Tensor:
         dtype = torch.from_numpy(np.empty(0, array.dtype)).dtype
-        with torch.cuda.stream(stream):
+        with torch.cuda.stream(self.stream):
             on_device = torch.empty(array.shape, dtype=dtype, device=self.device)
 
         def copy(start: int) -> None:
             piece = array[start : start + step]
             pinned = torch.empty(piece.shape, dtype=dtype, device="cpu", pin_memory=True)
             np.copyto(pinned.numpy(), piece)
-            with torch.cuda.stream(stream):
+            with torch.cuda.stream(self.stream):
                 on_device[start : start + step].copy_(pinned, non_blocking=True)
-            stream.synchronize()  # so that each thread holds one pinned piece at most
+            self.stream.synchronize()  # so that each thread holds one pinned piece at most
 
-        # bytes that one thread copies at once, through pinned memory
+        # pieces of 16 MiB, and several threads: a single one is slower than the bus
         step = max(1, (2**24) // max(1, array.nbytes // max(1, len(array))))
         starts = range(0, len(array), step)
-        if len(starts) > 1:
-            # threads that copy to pinned memory: a single one is slower than the bus
-            with ThreadPoolExecutor(8) as pool:
-                list(pool.map(copy, starts))
-        elif len(starts):
-            copy(0)
+        if len(starts) <= 1:
+            list(map(copy, starts))
+            return on_device
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(copy, starts))
         return on_device
 
 
 def prefetched(make: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
     """Yield ``make(item)`` for every item; a thread makes the next one while the reader works on the current one."""
     with ThreadPoolExecutor(1, thread_name_prefix="similitude") as pool:
-        current: Future[R] | None = None
-        for item in items:
-            following = pool.submit(make, item)
-            if current is not None:
-                yield current.result()
-            current = following
-        if current is not None:
-            yield current.result()
+        submitted = (pool.submit(make, item) for item in items)
+        for current, _ in pairwise(chain(submitted, [None])):
+            yield current.result()  # type: ignore[union-attr]
 
 
 def is_movable(encoding: Encoding) -> bool:

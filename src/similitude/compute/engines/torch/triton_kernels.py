@@ -19,9 +19,7 @@ PAD = 128
 
 TILE_ROWS = 64
 TILE_COLUMNS = 128
-WARPS = 4
-STAGES = 3
-"""The tile of pairs that a program computes in each step, and its launch parameters."""
+"""The tile of pairs that a program computes in each step."""
 
 CHUNK_FEATURES = 64
 """Number of features that are multiplied at once if there are more than `RESIDENT_FEATURES`."""
@@ -32,12 +30,8 @@ RESIDENT_FEATURES = 128
 EXACT_FEATURES = tl.constexpr(1024)
 """Number of features up to which tensor cores, which truncate their sums, add up all of them; beyond, a chunk each."""
 
-MIN_PROGRAMS = 4096
-"""Number of programs that keep a GPU busy to the end."""
-
 DOT_FORMS = {"gaussian": 0, "rational_quadratic": 1, "polynomial": 2, "sigmoid": 3}
 SUM_FORMS = {"gaussian": 0, "rational_quadratic": 1, "laplace": 4, "matern3": 5, "matern5": 6}
-DOT_METHODS = {"fp16x3": 0, "tf32x3": 1, "tf32": 2}
 
 
 @triton.jit
@@ -263,10 +257,7 @@ def offsets(X: torch.Tensor, center: torch.Tensor | None, unit: float) -> torch.
 
 
 def halves(X: torch.Tensor, center: torch.Tensor | None, unit: float, split: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return ``(X - center) * unit`` padded to whole tiles, as two numbers in float16 that add up to it if `split`.
-
-    Otherwise both are the same array in float32.
-    """
+    """Return ``(X - center) * unit`` padded to whole tiles, if `split` in two parts in float16 that add up to it."""
     n, d = X.shape
     rows = padded_rows(n)
     width = padded_features(d)
@@ -281,68 +272,58 @@ def halves(X: torch.Tensor, center: torch.Tensor | None, unit: float, split: boo
     return high, low
 
 
-def _outputs(V: torch.Tensor, rows: int) -> torch.Tensor:
-    """Return V padded to one column, or to a power of two from 16 on as matrix products need."""
-    k = V.shape[1]
-    wide = torch.zeros(
-        padded_rows(rows), 1 if k == 1 else max(16, triton.next_power_of_2(k)), device=V.device, dtype=V.dtype
-    )
-    wide[: len(V), :k] = V
-    return wide
-
-
-def _cut(n: int, m: int) -> tuple[int, int]:
-    """Return the number of stretches of columns, and their length."""
-    wanted = min(triton.cdiv(MIN_PROGRAMS, triton.cdiv(n, TILE_ROWS)), triton.cdiv(m, 16 * TILE_COLUMNS))
-    splits = max(1, wanted)
-    stretch = triton.cdiv(triton.cdiv(m, splits), TILE_COLUMNS) * TILE_COLUMNS
-    return triton.cdiv(m, stretch), stretch
-
-
-def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degree: int, method: str) -> torch.Tensor:
-    """Return the product of the matrix f(<x_i, y_j>) with V, in float64, for two `SplitVectors`."""
-    splits, stretch = _cut(x.n, y.n)
-    wide = _outputs(V, y.n)
-    out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device, dtype=torch.float32)
-    D = x.high.shape[1]
-    arguments = (x.high, x.low, y.high, y.low, x.offset, y.offset, wide, out, x.n, y.n, stretch, p, q, 1.0)
+def of_dots(
+    vectors: Any, sizes: tuple[int, int], form: str, p: float, q: float, degree: int, method: str, V: torch.Tensor
+) -> torch.Tensor:
+    """Return the product of the matrix f(<x_i, y_j>) with V, in float64, for the halves and offsets of x and of y."""
+    (x_high, x_low, x_offset), (y_high, y_low, y_offset) = vectors
+    D = x_high.shape[1]
     constants = {
         "D": D,
         "BD": D if D <= RESIDENT_FEATURES else CHUNK_FEATURES,
         "FORM": DOT_FORMS[form],
         "DEGREE": degree,
-        "METHOD": DOT_METHODS[method],
+        "METHOD": ("fp16x3", "tf32x3", "tf32").index(method),
     }
-    _launch(dots_kernel, out, arguments, constants)
-    return _total(out, V.shape[1])
+    arrays = (x_high, x_low, y_high, y_low, x_offset, y_offset)
+    return _product(dots_kernel, arrays, sizes, V, (p, q, 1.0), constants)
 
 
-def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float, q: float) -> torch.Tensor:
-    """Return the product of f(sum of absolute or squared differences of x_i and y_j) with V, for two `FeatureRows`."""
-    splits, stretch = _cut(x.n, y.n)
-    wide = _outputs(V, y.n)
-    out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device, dtype=torch.float32)
-    d, rows = x.features.shape
-    arguments = (x.features, y.features, wide, out, x.n, y.n, stretch, rows, y.features.shape[1], p, q, d)
-    _launch(sums_kernel, out, arguments, {"ABSOLUTE": absolute, "FORM": SUM_FORMS[form]})
-    return _total(out, V.shape[1])
+def of_sums(
+    vectors: Any, sizes: tuple[int, int], absolute: bool, form: str, p: float, q: float, V: torch.Tensor
+) -> torch.Tensor:
+    """Return the product of f(sum of absolute or squared differences of x_i and y_j) with V, for rows of features."""
+    x, y = vectors
+    numbers = (x.shape[1], y.shape[1], p, q, x.shape[0])
+    return _product(sums_kernel, vectors, sizes, V, numbers, {"ABSOLUTE": absolute, "FORM": SUM_FORMS[form]})
 
 
-def _launch(kernel: Any, out: torch.Tensor, arguments: tuple[Any, ...], constants: dict[str, Any]) -> None:
-    """Run a kernel on all tiles, with fewer stages if the GPU has too little shared memory."""
-    _, splits, n, outputs = out.shape
-    shape = {"OUT": outputs, "BM": TILE_ROWS, "BN": TILE_COLUMNS, "num_warps": WARPS}
+def _product(
+    kernel: Any, arrays: Any, sizes: tuple[int, int], V: torch.Tensor, numbers: Any, constants: dict[str, Any]
+) -> torch.Tensor:
+    """Run a kernel on all tiles, and add up the compensated sums of the stretches of columns in order."""
+    n, m = sizes
+    k = V.shape[1]
+    outputs = 1
+    if k > 1:  # matrix products need a power of two from 16 on
+        outputs = max(16, triton.next_power_of_2(k))
+    wide = torch.zeros(padded_rows(m), outputs, device=V.device, dtype=V.dtype)
+    wide[: len(V), :k] = V
+    rows = triton.cdiv(n, TILE_ROWS)
+    # 4,096 programs keep a GPU busy to the end
+    splits = max(1, min(triton.cdiv(4096, rows), triton.cdiv(m, 16 * TILE_COLUMNS)))
+    stretch = triton.cdiv(triton.cdiv(m, splits), TILE_COLUMNS) * TILE_COLUMNS
+    splits = triton.cdiv(m, stretch)
+    out = torch.empty(2, splits, n, outputs, device=V.device, dtype=torch.float32)
+    shape = {"OUT": outputs, "BM": TILE_ROWS, "BN": TILE_COLUMNS, "num_warps": 4}
     with torch.cuda.device_of(out):
-        for stages in range(STAGES, 0, -1):
+        for stages in (3, 2, 1):  # fewer if the GPU has too little shared memory
             try:
-                kernel[(triton.cdiv(n, TILE_ROWS), splits)](*arguments, **constants, **shape, num_stages=stages)
-                return
+                arguments = (*arrays, wide, out, n, m, stretch, *numbers)
+                kernel[(rows, splits)](*arguments, **constants, **shape, num_stages=stages)
+                break
             except OutOfResources:
                 if stages == 1:
                     raise
-
-
-def _total(out: torch.Tensor, outputs: int) -> torch.Tensor:
-    """Return the compensated sums of all stretches, added in order."""
-    sums, over = out[..., :outputs].to(torch.float64)
+    sums, over = out[..., :k].to(torch.float64)
     return (sums - over).sum(0)

@@ -23,32 +23,21 @@ def window_bags(text: Array, starts: Array, patterns: Patterns) -> BagArrays:
 
     The code of a window of letters c_1, …, c_k under pattern q is the number with the digits q + 1, c_1, …, c_k to base
     256 if k <= 7, all letters are below 256 and the number is below 2^63; otherwise it is a digest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pairs = Patterns(np.array([0, 1]), np.array([0, 2]), np.array([2]))
-    >>> bags = window_bags(np.frombuffer(b"banana", np.uint8).astype(np.uint32), np.array([0, 6]), pairs)
-    >>> [hex(code) for code in bags.codes.tolist()], bags.counts
-    (['0x16261', '0x1616e', '0x16e61'], array([1, 2, 2]))
     """
-    number = len(patterns.spans)
+    positions, firsts, spans = patterns
+    of_pattern = pieces(positions, firsts)
 
     def features(letters: list[int]) -> Iterator[tuple[Any, int, int]]:
-        for q, positions in enumerate(pieces(patterns.positions, patterns.starts)):
-            for at in range(len(letters) - int(patterns.spans[q]) + 1):
-                window = tuple(letters[at + t] for t in positions.tolist())
-                yield (q, window), _code(q, window), at * number + q
+        for q, chosen in enumerate(of_pattern):
+            for at in range(len(letters) - int(spans[q]) + 1):
+                window = tuple(letters[at + t] for t in chosen.tolist())
+                yield (q, window), _code(q, window), at * len(spans) + q
 
     return _bagged(text, starts, features)
 
 
 def words_near(letters: int, length: int, most: int) -> int:
-    """Return the number of words that differ from one of this length at no more than `most` positions.
-
-    >>> words_near(letters=4, length=5, most=1)
-    16
-    """
+    """Return the number of words that differ from one of this length at no more than `most` positions."""
     places = range(min(most, length) + 1)
     return sum(comb(length, j) * max(letters - 1, 0) ** j for j in places)
 
@@ -78,13 +67,6 @@ def term_bags(text: Array, starts: Array, words: int, shortest: int = 1, longest
     Words are separated by spaces. Pieces are the substrings of `shortest` to `longest` letters of a word with a space
     before and after it, or that itself if it is shorter; the name of a piece begins with "~". There are none if
     `longest` is 0.
-
-    Examples
-    --------
-    >>> text = np.frombuffer(b"a b a", np.uint8).astype(np.uint32)
-    >>> bags = term_bags(text, np.array([0, 5]), words=2)
-    >>> sorted(zip(bytes(bags.names.astype(np.uint8)).decode().split("\n"), bags.counts.tolist()))
-    [('a', 2), ('a b', 1), ('b', 1), ('b a', 1)]
     """
     counts = []
     columns = []
@@ -114,12 +96,7 @@ def _terms(text: str, words: int, shortest: int, longest: int) -> Iterator[str]:
 
 
 def term_keys(text: Array, starts: Array) -> Array:
-    """Return the key of each string as a term: a digest of 64 bits.
-
-    >>> a, b, c = term_keys(np.array([97, 98, 97], np.uint32), np.array([0, 1, 2, 3])).tolist()
-    >>> a == c, a == b
-    (True, False)
-    """
+    """Return the key of each string as a term: a digest of 64 bits."""
     return np.array([_key("".join(map(chr, string.tolist()))) for string in pieces(text, starts)], np.uint64)
 
 
@@ -181,15 +158,7 @@ def _mixed(x: int) -> int:
 
 
 def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
-    """Number the features that occur in both A and B from 0 on, in the order of B.
-
-    Returns
-    -------
-    a, b : arrays of int32
-        The number of each feature of A and of B, or -1 if it occurs in only one of the two.
-    count : int
-        The number of shared features.
-    """
+    """Number shared features in the order of B; return the numbers for A and B, -1 for other features, and how many."""
     keys_a = _keys(A, patterns)
     keys_b = _keys(B, patterns)
     occur = set(keys_a)
@@ -200,13 +169,13 @@ def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Arr
 
 def _keys(bags: BagArrays, patterns: Patterns) -> list[Any]:
     """Return the features: their code, or the pattern and the letters if it is a digest."""
-    positions = pieces(patterns.positions, patterns.starts)
-    number = max(1, len(patterns.spans))
+    positions, starts, spans = patterns
+    of_pattern = pieces(positions, starts)
     keys: list[Any] = bags.codes.tolist()
     owners = np.repeat(np.arange(len(bags.starts) - 1), np.diff(bags.starts))
     for f in np.flatnonzero(bags.codes >> np.uint64(63)).tolist():
-        at, q = divmod(int(bags.places[f]), number)
-        keys[f] = q, tuple(bags.text[bags.text_starts[owners[f]] + at + positions[q]].tolist())
+        at, q = divmod(int(bags.places[f]), len(spans))
+        keys[f] = q, tuple(bags.text[bags.text_starts[owners[f]] + at + of_pattern[q]].tolist())
     return keys
 
 

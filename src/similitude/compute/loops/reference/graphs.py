@@ -19,11 +19,6 @@ def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iter
     A new label is a hash of the old one, of the iteration, and of the sum of the hashes of the neighbors' labels (with
     those of the edges to them), so the order of neighbors does not matter. Labels are uint64, one for each node, and
     one for each entry of neighbors.
-
-    >>> path = np.array([0, 3]), np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
-    >>> starts, keys, counts = weisfeiler_lehman(path, np.zeros(3, np.uint64), np.zeros(4, np.uint64), 1)
-    >>> sorted(counts.tolist())  # one label of all, then those of the ends and of the middle
-    [1.0, 2.0, 3.0]
     """
     refined = refined_labels(graphs, labels, edge_labels, iterations)
     rows = (np.concatenate([level[a:b] for level in refined]) for a, b in pairwise(graphs[0]))
@@ -31,10 +26,7 @@ def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iter
 
 
 def refined_labels(graphs: Structure, labels: Array, edge_labels: Array, iterations: int) -> list[Array]:
-    """Return the labels of all nodes after 0, 1, …, `iterations` refinements, as `weisfeiler_lehman` counts them.
-
-    There is no compiled version: only names of labels need it.
-    """
+    """Return the labels of all nodes after 0, 1, …, `iterations` refinements; this is not compiled."""
     node_starts, starts, neighbors = graphs
     owner = np.repeat(np.arange(len(node_starts) - 1), np.diff(node_starts))
     source = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -67,10 +59,7 @@ def _joined(histograms: list[Counter[int]]) -> Keyed:
 
 
 def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
-    """Return the histogram of (label, label, distance) over the unordered pairs of connected nodes of each graph.
-
-    A key is a hash of the triple; there is a uint64 label for each node.
-    """
+    """Return the histogram of hashes of (label, label, distance) over the pairs of connected nodes of each graph."""
     node_starts = graphs[0]
     salted = _mix(labels + _GOLDEN)
     histograms = []

@@ -15,11 +15,6 @@ def hadamard(values: Array, signs: Array, size: int) -> None:
 
     D_i has row i of `signs` on its diagonal; H is the Walsh-Hadamard matrix: ``H[i, j]`` is -1 if i and j have an odd
     number of binary digits 1 in common, and 1 otherwise. `size` is a power of two that divides the number of columns.
-
-    >>> values = np.array([[1.0, 2.0, 3.0, 4.0]])
-    >>> hadamard(values, np.ones((1, 4)), 4)
-    >>> values
-    array([[10., -2., -4.,  0.]])
     """
     for sign in signs:
         values *= sign
@@ -33,13 +28,7 @@ def hadamard(values: Array, signs: Array, size: int) -> None:
 
 
 def cos_sin(turns: Array, sines: Array, scale: float = 1.0) -> None:
-    """Replace angles, in quarter turns, by their cosines and write their sines into `sines`; both times `scale`.
-
-    >>> turns, sines = np.array([[0.0, 1.0, 4.5]]), np.empty((1, 3))
-    >>> cos_sin(turns, sines)
-    >>> turns.round(3) + 0.0, sines.round(3)
-    (array([[1.   , 0.   , 0.707]]), array([[0.   , 1.   , 0.707]]))
-    """
+    """Replace angles, in quarter turns, by their cosines and write their sines into `sines`; both times `scale`."""
     angles = np.remainder(turns, 4) * (np.pi / 2)  # a small angle loses few digits
     sines[...] = scale * np.sin(angles)
     turns[...] = scale * np.cos(angles)
@@ -51,10 +40,6 @@ def worst_triple(K: Doubles) -> tuple[int, int, int, float]:
     A symmetric matrix with unit diagonal is positive semi-definite only if each of its 3 x 3 principal minors ``1 + 2 a
     b c - a**2 - b**2 - c**2`` is at least 0, where ``a = K[i, j]``, ``b = K[i, k]`` and ``c = K[j, k]``. K is
     C-contiguous; only the entries above the diagonal are read.
-
-    >>> K = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, -0.9], [0.9, -0.9, 1.0]])  # 0 is similar to 1 and 2, which are not
-    >>> worst_triple(K)
-    (0, 1, 2, -2.888)
     """
     worst = (0, 0, 0, np.inf)
     for i in range(len(K) - 2):

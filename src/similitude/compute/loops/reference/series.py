@@ -6,11 +6,14 @@ series; series i has the rows ``a[i]`` to ``a[i + 1]``.
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from similitude.compute.loops.arguments import Array
+
+Cell = Callable[[Array, Array, Array, int, int], Any]
 
 
 def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None = None, half: bool = False) -> None:
@@ -21,35 +24,19 @@ def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None
     min(0, n - m) - r <= i - j <= max(0, n - m) + r, where r is the window in steps, or as a float the fraction of the
     shorter length, rounded down; None is no limit. The distance is infinite if one of the two is empty. If A and B are
     the same, `half` of the pairs suffice.
-
-    >>> out = np.empty((1, 2))
-    >>> query, targets = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [1.0], [2.0], [3.0], [3.0], [5.0]])
-    >>> dtw(out, query, np.array([0, 3]), targets, np.array([0, 5, 6]))
-    >>> out
-    array([[ 0., 29.]])
     """
+
+    def cell(x: Array, z: Array, D: Array, s: int, t: int) -> Any:
+        return ((x[s - 1] - z[t - 1]) ** 2).sum() + min(D[s - 1, t - 1], D[s - 1, t], D[s, t - 1])
+
     for i, j, x, z in pairs_of_series(A, a, B, b):
-        D = np.full((len(x) + 1, len(z) + 1), np.inf, out.dtype)
-        D[0, 0] = 0
-        low, high = band(len(x), len(z), window)
-        for s in range(len(x)):
-            for t in range(max(0, s - high), min(len(z), s - low + 1)):
-                D[s + 1, t + 1] = ((x[s] - z[t]) ** 2).sum() + min(D[s, t], D[s, t + 1], D[s + 1, t])
-        out[i, j] = D[-1, -1]
+        out[i, j] = filled(x, z, window, cell, dtype=out.dtype)
 
 
 def dtw_pairs(
     out: Array, A: Array, a: Array, B: Array, b: Array, i: Array, j: Array, limits: Array, window: float | None = None
 ) -> None:
-    """Write the dynamic time warping distances of some pairs: series i[p] of A and j[p] of B.
-
-    A distance above limits[p] may be infinite instead, and is found sooner. See `dtw` for the window.
-
-    >>> out, values, starts = np.empty(1), np.array([[1.0], [2.0], [3.0], [5.0]]), np.array([0, 3, 4])
-    >>> dtw_pairs(out, values, starts, values, starts, np.array([0]), np.array([1]), np.array([np.inf]))
-    >>> out
-    array([29.])
-    """
+    """Write the `dtw` of series i[p] of A and j[p] of B; a distance above limits[p] may be infinite instead."""
     for p, (s, t) in enumerate(zip(i, j, strict=True)):
         x = A[a[s] : a[s + 1]]
         z = B[b[t] : b[t + 1]]
@@ -63,22 +50,13 @@ def outside_ranges(out: Array, A: Array, low: Array, high: Array) -> None:
 
     If the ranges are the least and largest values of a series within the window around each time, this is at most its
     dynamic time warping distance to the row, if both have one length (Keogh and Ratanamahatana, 2005).
-
-    >>> out = np.empty((1, 1))
-    >>> outside_ranges(out, np.array([[0.0, 5.0]]), np.array([[1.0, 1.0]]), np.array([[2.0, 3.0]]))
-    >>> out
-    array([[5.]])
     """
     for row, x in zip(out, A, strict=True):
         row[...] = (np.maximum(np.maximum(low - x, x - high), 0) ** 2).sum(axis=1)
 
 
 def band(n: int, m: int, window: float | None) -> tuple[int, int]:
-    """Return the smallest and the largest i - j on a path of entries i of n and j of m.
-
-    >>> band(10, 10, 2), band(10, 10, 0.25), band(10, 13, 1)
-    ((-2, 2), (-2, 2), (-4, 1))
-    """
+    """Return the smallest and the largest i - j on a path of entries i of n and j of m."""
     if window is None:
         return -m, n
     radius = window if isinstance(window, (int, np.integer)) else int(window * min(n, m))
@@ -90,23 +68,13 @@ def global_alignment(out: Array, A: Array, a: Array, B: Array, b: Array, scale: 
 
     The kernel is the sum over all paths, as in `dtw`, of the product of k / (2 - k) of the paired entries, with k =
     exp(-scale * squared distance).
-
-    >>> out = np.empty((1, 1))
-    >>> zeros = np.zeros((2, 1))
-    >>> global_alignment(out, zeros, np.array([0, 2]), zeros, np.array([0, 2]), 1.0)
-    >>> np.exp(out)
-    array([[3.]])
     """
     for i, j, x, z in pairs_of_series(A, a, B, b):
         out[i, j] = _log_sum_of_paths(x, z, scale)
 
 
 def self_alignment(A: Array, a: Array, scale: float) -> Array:
-    """Return the logarithms of the global alignment kernel of each series with itself.
-
-    >>> np.exp(self_alignment(np.zeros((3, 1)), np.array([0, 1, 3]), 1.0))
-    array([1., 3.])
-    """
+    """Return the logarithms of the global alignment kernel of each series with itself."""
     return np.array([_log_sum_of_paths(A[s:t], A[s:t], scale) for s, t in itertools.pairwise(a)])
 
 
@@ -128,13 +96,6 @@ def convolutions(out: Array, A: Array, a: Array, shapes: Array, mix: Array, bias
     have nine taps, three of weight 2, which `kernel_taps` gives, and six of weight -1. The channels are added up with
     the weights in a row of `mix`, and biases ``starts[g]`` to ``starts[g + 1]`` belong to row g. Without padding only
     times at which all taps lie in the series count; if there is none, the series is padded.
-
-    >>> out = np.empty((1, 2))
-    >>> one = np.array([[0.0], [0.0], [1.0], [0.0]])
-    >>> shapes, biases = np.array([[83, 1, 1]]), np.array([-0.5, 0.5])
-    >>> convolutions(out, one, np.array([0, 4]), shapes, np.ones((1, 1)), biases, np.array([0, 2]))
-    >>> out
-    array([[0.25, 0.25]])
     """
     for i, (begin, end) in enumerate(itertools.pairwise(a)):
         for g, (kernel, dilation, padded) in enumerate(shapes.tolist()):
@@ -144,20 +105,12 @@ def convolutions(out: Array, A: Array, a: Array, shapes: Array, mix: Array, bias
 
 
 def kernel_taps() -> list[tuple[int, int, int]]:
-    """Return the positions of weight 2 in each of the 84 kernels; the other six of nine have weight -1.
-
-    >>> kernel_taps()[0], kernel_taps()[83]
-    ((0, 1, 2), (6, 7, 8))
-    """
+    """Return the positions of weight 2 in each of the 84 kernels; the other six of nine have weight -1."""
     return list(itertools.combinations(range(9), 3))
 
 
 def convolved(x: Array, kernel: int, dilation: int, padded: bool, mix: Array) -> Array:
-    """Return a dilated convolution of one series, its channels added up with the weights `mix`.
-
-    >>> convolved(np.array([[1.0], [2.0]]), kernel=83, dilation=1, padded=True, mix=np.ones(1))
-    array([-3., -3.])
-    """
+    """Return a dilated convolution of one series, its channels added up with the weights `mix`."""
     n = len(x)
     step = min(dilation, len(x))
     padding = np.zeros(4 * step, x.dtype)
@@ -179,11 +132,6 @@ def signatures(out: Array, A: Array, a: Array, level: int) -> None:
     Level m holds the iterated integrals along the lines between neighboring times, one for each m-tuple of channels. By
     Chen's identity a step x multiplies the signature by exp(x) = 1 + x + x ⊗ x / 2! + …; a series without a step has
     zeros.
-
-    >>> out = np.empty((1, 6))
-    >>> signatures(out, np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]]), np.array([0, 3]), 2)
-    >>> out
-    array([[1. , 2. , 0.5, 2. , 0. , 2. ]])
     """
     d = A.shape[1]
     for i, (begin, end) in enumerate(itertools.pairwise(a)):
@@ -195,6 +143,26 @@ def signatures(out: Array, A: Array, a: Array, level: int) -> None:
             for m in range(level, 0, -1):
                 levels[m] += sum(np.multiply.outer(levels[m - j], powers[j]).ravel() for j in range(1, m + 1))
         out[i] = np.concatenate(levels[1:])
+
+
+def filled(
+    x: Array,
+    z: Array,
+    window: float | None,
+    cell: Cell,
+    borders: tuple[Any, Any] = (np.inf, np.inf),
+    dtype: Any = float,
+) -> Any:
+    """Return the last cell of a table of costs; ``cell(x, z, D, s, t)`` gives the cost of s entries of x and t of z."""
+    D = np.zeros((len(x) + 1, len(z) + 1), dtype)
+    D[1:, 1:] = np.inf
+    D[1:, 0] = borders[0]
+    D[0, 1:] = borders[1]
+    low, high = band(len(x), len(z), window)
+    for s in range(1, len(x) + 1):
+        for t in range(max(1, s - high), min(len(z), s - low) + 1):
+            D[s, t] = cell(x, z, D, s, t)
+    return D[-1, -1]
 
 
 def pairs_of_series(A: Array, a: Array, B: Array, b: Array) -> Iterator[tuple[int, int, Array, Array]]:

@@ -40,11 +40,6 @@ def candidates(
     Rows of 64-bit words stand for the sets; several items may share a bit. `a` and `b` are the numbers of items, and
     `spare_a` and `spare_b` those of items beyond the bits: two sets share at most as many items as bits, and the spare
     ones of either. See `arguments` for the bounds.
-
-    >>> words, sizes = np.array([[0b0111], [0b0110], [0b1000]], np.uint64), np.array([3.0, 2.0, 1.0])
-    >>> i, j, most = candidates(words, sizes, np.zeros(3), words, sizes, np.zeros(3), np.full(3, 0.5), "share_of_all")
-    >>> [(int(one), int(other), round(float(value), 2)) for one, other, value in zip(i, j, most) if one < other]
-    [(0, 1, 0.67)]
     """
     common = np.empty((len(A), len(B)))
     common_bits(common, A, B)

@@ -17,10 +17,6 @@ def smo(
     partner that gains most (Fan, Chen and Lin, 2005). Otherwise it moves the single variable that gains most. It stops
     when the residuals of no pair differ, or no movable residual differs from 0, by more than the tolerance. K is
     symmetric; the residual u = t - K beta and beta are updated in place.
-
-    >>> u, beta = np.array([1.0, -1.0]), np.zeros(2)
-    >>> smo(np.eye(2), u, beta, np.array([0.0, -9.0]), np.array([9.0, 0.0]), 1e-9, 100, True), beta
-    (1, array([ 1., -1.]))
     """
     step = _step_on_pair if keep_sum else _step_on_one
     for steps in range(most_steps):
@@ -64,29 +60,13 @@ def _step_on_one(K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Double
 
 
 def add_rows(rows: Array, which: NDArray[np.int64], weights: Doubles, out: Doubles) -> None:
-    """Add some rows of a matrix, each times its weight, to `out`.
-
-    Examples
-    --------
-    >>> out = np.zeros(2)
-    >>> add_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0]), np.array([1.0, 10.0]), out)
-    >>> out
-    array([13., 24.])
-    """
+    """Add some rows of a matrix, each times its weight, to `out`."""
     for row, weight in zip(which, weights, strict=True):
         out += weight * rows[row].astype(np.float64)
 
 
 def pick(rows: Array, which: NDArray[np.int64], columns: NDArray[np.int64], out: Array) -> None:
-    """Write some columns of some rows of a matrix into `out`.
-
-    Examples
-    --------
-    >>> out = np.zeros((1, 2))
-    >>> pick(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([1]), np.array([2, 0]), out)
-    >>> out
-    array([[6., 4.]])
-    """
+    """Write some columns of some rows of a matrix into `out`."""
     out[...] = rows[np.ix_(which, columns)]
 
 
@@ -120,10 +100,6 @@ def swap_medoids(far: Array, medoids: NDArray[np.int64], start: int, most: int, 
     medoid that lowers the loss most, at once (FasterPAM; Schubert and Rousseeuw, 2021). It ends when `most` candidates
     were tried, or when as many as there are objects have failed in a row, `failed` of them before this call: then no
     swap lowers the loss. The medoids, of which there are at least two, are updated in place.
-
-    >>> x, medoids = np.array([0.0, 1.0, 5.0, 6.0, 8.0]), np.array([0, 1])
-    >>> swap_medoids(abs(x[:, None] - x), medoids, 0, 100, 0), medoids
-    (5, array([3, 1]))
     """
     n = far.shape[1]
     for tried in range(most):

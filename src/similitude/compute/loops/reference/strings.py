@@ -22,15 +22,6 @@ def levenshtein(
 
     Strings are letters numbered from 0 on, fewer than the letters of all strings together, stored consecutively. If
     queries and targets are the `same` strings, half of the distances suffice.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> out = np.empty((1, 2))
-    >>> query, targets = np.array([0, 1, 2], np.int32), np.array([1, 2, 2, 0], np.int32)
-    >>> levenshtein(out, query, np.array([0, 3]), targets, np.array([0, 4, 4]))
-    >>> out
-    array([[3., 3.]])
     """
     _write_pairs(out, queries, query_starts, targets, target_starts, same, _edits)
 
@@ -55,14 +46,7 @@ def _write_pairs(
 def levenshtein_pairs(
     out: Array, queries: Array, query_starts: Array, targets: Array, target_starts: Array, i: Array, j: Array
 ) -> None:
-    """Write the Levenshtein distances of some pairs into `out`: query i[p] and target j[p].
-
-    >>> import numpy as np
-    >>> out, text, starts = np.empty(2), np.array([0, 1, 2, 1, 2, 2], np.int32), np.array([0, 3, 6])
-    >>> levenshtein_pairs(out, text, starts, text, starts, np.array([0, 1]), np.array([1, 1]))
-    >>> out
-    array([2., 0.])
-    """
+    """Write the Levenshtein distances of some pairs into `out`: query i[p] and target j[p]."""
     A = list(pieces(queries, query_starts))
     B = list(pieces(targets, target_starts))
     out[:] = [_edits(A[s], B[t]) for s, t in zip(i, j, strict=True)]
@@ -92,12 +76,6 @@ def subsequences(
 
     Letters of both sides with the same number are equal. If queries and targets are the `same` strings, half of the
     sums suffice.
-
-    >>> out = np.empty((1, 1))
-    >>> text, starts = np.array([0, 1, 2], np.int32), np.array([0, 3])
-    >>> subsequences(out, text, starts, text, starts, 2, 0.5)  # ab and bc span two letters, ac spans three
-    >>> out
-    array([[0.140625]])
     """
 
     def value(query: Array, target: Array) -> float:
@@ -107,11 +85,7 @@ def subsequences(
 
 
 def self_subsequences(text: Array, starts: Array, p: int, decay: float) -> Array:
-    """Return the sums of `subsequences` for each string with itself.
-
-    >>> self_subsequences(np.array([0, 1, 2], np.int32), np.array([0, 3]), 2, 0.5)
-    array([0.140625])
-    """
+    """Return the sums of `subsequences` for each string with itself."""
     return np.array([_common_subsequences(one, one, p, decay) for one in pieces(text, starts)])
 
 
@@ -157,12 +131,6 @@ def best_alignment(
 
     An alignment pairs letters of both strings in order, each pair with its score; k letters without partner in a row of
     one string cost gap_open + (k - 1) gap_extend. Letters are numbers of rows of `scores`.
-
-    >>> out, scores = np.empty((1, 1)), np.array([[2.0, -1.0], [-1.0, 2.0]])
-    >>> query, target = np.array([0, 1, 1], np.int32), np.array([0, 1], np.int32)
-    >>> best_alignment(out, query, np.array([0, 3]), target, np.array([0, 2]), scores, 1.5, 1.0)
-    >>> out
-    array([[2.5]])
     """
 
     def value(query: Array, target: Array) -> float:
@@ -201,12 +169,6 @@ def sum_alignments(
 
     A local alignment pairs letters of both strings in order, one pair at least, each with its factor; k letters without
     partner in a row between two pairs, of either string, have the factor gap_open * gap_extend^(k - 1).
-
-    >>> out, factors = np.empty((1, 1)), np.array([[3.0]])
-    >>> text, starts = np.array([0, 0], np.int32), np.array([0, 2])
-    >>> sum_alignments(out, text, starts, text, starts, factors, 0.5, 0.5)  # four single pairs and two of them
-    >>> np.exp(out).round(6)
-    array([[22.]])
     """
 
     def value(query: Array, target: Array) -> float:
@@ -216,12 +178,7 @@ def sum_alignments(
 
 
 def self_sum_alignments(text: Array, starts: Array, factors: Array, gap_open: float, gap_extend: float) -> Array:
-    """Return the logarithms of `sum_alignments` for each string with itself.
-
-    >>> text, starts = np.array([0, 0], np.int32), np.array([0, 1, 2])
-    >>> np.exp(self_sum_alignments(text, starts, np.array([[3.0]]), 0.5, 0.5)).round(6)
-    array([4., 4.])
-    """
+    """Return the logarithms of `sum_alignments` for each string with itself."""
     sums = [_log_sum(factors[np.ix_(one, one)], gap_open, gap_extend) for one in pieces(text, starts)]
     return np.array(sums)
 

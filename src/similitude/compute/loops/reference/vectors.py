@@ -28,10 +28,7 @@ def of_products(products: Array, A: Array, B: Array, a: Array, b: Array, *form: 
 
 
 def of_sums(out: Array, A: Array, B: Array, terms: str, *form: Any) -> None:
-    """Write a function of sums over features of the rows of A and B into `out`.
-
-    Summed are squared differences, absolute differences, or the smaller of two entries; see `TERMS`.
-    """
+    """Write a function of sums over features of the rows of A and B into `out`; see `TERMS`."""
     step = max(1, 50_000 // max(1, len(B)))  # as many values as stay in the cache
     for start in range(0, len(A), step):
         some = A[start : start + step]

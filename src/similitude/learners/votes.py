@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
     check_class_weights,
-    check_labels,
     check_weights,
     tensors_for_tensors,
     whole_gram,
@@ -43,107 +40,13 @@ Seen = tuple[np.ndarray, np.ndarray]
 """Similarities of some examples, and their class numbers."""
 
 
-def premises_of_votes(similarity: object, counts: np.ndarray, largest: float | None) -> list[Premise]:
-    """Return the premises that all votes share, given the similarity as the user gave it and the largest value seen."""
-    k: Similarity = Precomputed(None)
-    if not (isinstance(similarity, str) and similarity == "precomputed"):
-        k = as_similarity(similarity)
-    once = Premise("every example counts once", "proven")
-    if (counts != counts[0]).any():
-        once = Premise(once.text, "contradicted", "the examples have different weights")
-    return [once, fixed_beforehand([k]), within_range([k], largest)]
-
-
-def compare_examples(k: Similarity, A: Encoding, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of 50 examples, or as many as fit into the memory budget, and their similarities."""
-    n = max(1, min(50, count(A), math.isqrt(engine.budget // 8)))
-    some = np.sort(np.random.default_rng(0).choice(count(A), size=n, replace=False))
-    with pairs_at(some, some):
-        return some, as_numpy(whole_gram(k, rows(A, some), engine)).astype(np.float64, copy=False)
-
-
-def of_vote(
-    each: int, n_classes: int, weighted: bool, premises: Sequence[Premise], seen: Seen | None = None
-) -> Guarantee:
-    """Return the guarantee of Theorem 1 for `each` votes of every class; `seen`: weighted similarities, codes."""
-    theorem = f"Theorem 1 of {BALCAN_BLUM}, with the constant of bounds.votes"
-    known = ""
-    if weighted:
-        theorem = f"Footnote 3 to {theorem}"
-        known = ", with these weights, which were known beforehand,"
-    delta = DELTA / math.sqrt(n_classes - 1)
-    gamma = math.sqrt(8 * math.log(1 / delta) / each) + 1e-12
-    numbers = {"examples_per_class": float(each), "delta": DELTA, "gamma": gamma}
-    if gamma > 1:
-        return Guarantee.none(f"{each:,} examples of a class are too few for any gap", theorem, numbers)
-    numbers["examples_theorem"] = float(bounds.votes(gamma, delta))
-    evidence = ""
-    if seen is not None:
-        share = share_without_gap(*seen, None, gamma)
-        if share is not None:
-            evidence = f"of {len(seen[1])} examples, {share:.1%} are not"
-    others = "the other"
-    if n_classes > 2:
-        others = "any other"
-    gap = Premise(
-        f"all objects but a share epsilon are on average{known} more similar to their own class than to "
-        f"{others}, by {rounded_up(gamma)}",
-        "assumed",
-        evidence,
-    )
-    statement = _likely(f"the error is at most epsilon + {DELTA:g}")
-    return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
-
-
-def of_weak_vote(each: int, n_classes: int, shrink: float, found: float, premises: Sequence[Premise]) -> Guarantee:
-    """Return the guarantee of Theorem 8, with equally weighted classes, for at least `each` examples of every class."""
-    theorem = f"Theorem 8 of {BALCAN_BLUM}, for equally weighted classes and with the constant of bounds.weak_votes"
-    gamma = math.sqrt(16 * math.log(1 / DELTA) / each) + 1e-12
-    numbers = {"examples_per_class": float(each), "delta": DELTA, "gamma": gamma, "shrink": shrink}
-    if gamma > 1:
-        return Guarantee.none(f"{each:,} examples of a class are too few for any gap", theorem, numbers)
-    error = 1 - 1 / n_classes - gamma / (4 * n_classes * shrink)
-    numbers |= {"examples_theorem": float(bounds.weak_votes(gamma, DELTA)), "error": error}
-    text = (
-        f"similarities within classes are larger on average than between classes by {rounded_up(gamma)}, with all "
-        f"classes weighted equally"
-    )
-    gap = Premise(text, "assumed" if found > 0 else "contradicted", f"between the examples it is {found:.4g}")
-    statement = _likely(f"the mean of the classes' errors is at most {rounded_up(error)}")
-    return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
-
-
-def of_alignment(n: int, n_classes: int, premises: Sequence[Premise], seen: Seen | None = None) -> Guarantee:
-    """Return the guarantee by alignment, the mean of l f up to Hoeffding's inequality; `seen`: similarities, codes."""
-    theorem = f"{BALCAN_BLUM}, on alignment, and Hoeffding's inequality"
-    slack = math.sqrt(2 * math.log(1 / DELTA) / n)
-    numbers = {"examples": float(n), "delta": DELTA, "slack": slack}
-    if n_classes > 2:
-        return Guarantee.none("alignment is about two classes", theorem, numbers)
-    if slack >= 1:
-        return Guarantee.none(f"{n:,} examples are too few for any alignment", theorem, numbers)
-    evidence = ""
-    if seen is not None and len(seen[1]) > 1:
-        K, signs = seen[0], 2.0 * seen[1] - 1
-        mean = float(signs @ K @ signs - np.trace(K)) / (len(K) * (len(K) - 1))
-        evidence = f"between {len(K)} examples the mean is {mean:.4g}"
-    aligned = Premise("E[l(x) l(x') K(x, x')] is at least A", "assumed", evidence)
-    statement = _likely(f"the error is at most 1 - A + {rounded_up(slack)}, where A is the alignment")
-    return Guarantee.under([*premises, aligned, INDEPENDENT_ROWS], statement, theorem, numbers)
-
-
-def _likely(outcome: str) -> str:
-    return f"with probability {1 - DELTA:g}, {outcome}"
-
-
 class BaseVote(ClassifierMixin, KernelLearner):
     """A classifier that stores labeled examples and sums similarities to those of each class."""
 
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return the objects, their class numbers and their weights; set ``classes_`` and ``totals_``."""
         _ = self._engine  # validated before the first call of a similarity
-        X = self._checked(X, reset=True)
-        self.classes_, codes = check_labels(self, X, y)
+        X, codes = self._labeled(X, y)
         counts = check_weights(sample_weight, len(codes))
         self.totals_ = np.bincount(codes, counts)
         check_class_weights(self.classes_, codes, counts)
@@ -152,29 +55,55 @@ class BaseVote(ClassifierMixin, KernelLearner):
     def _remember(self, X: Any, A: Encoding, codes: np.ndarray, votes: np.ndarray) -> None:
         self._keep(X, A, votes[:, None] * (codes[:, None] == np.arange(len(self.classes_))))
 
-    def _promised(
-        self,
-        k: Similarity,
-        A: Encoding,
-        codes: np.ndarray,
-        counts: np.ndarray,
-        votes: np.ndarray,
-        promise: Callable[..., Guarantee],
-    ) -> Guarantee:
-        """Return what is promised; examples are compared only if nothing else speaks against it."""
-        made = promise(premises_of_votes(self.similarity, counts, None))
-        if made.grade == NONE:
-            return made
-        some, K = compare_examples(k, A, self._engine)
-        premises = premises_of_votes(self.similarity, counts, float(np.abs(K).max()))
-        return promise(premises, (K * votes[some], codes[some]))
+    def _premises(self, counts: np.ndarray, largest: float | None) -> list[Premise]:
+        """Return the premises that all votes share, given the largest value seen."""
+        k: Similarity = Precomputed(None)
+        if not self._precomputed:
+            k = as_similarity(self.similarity)
+        once = Premise("every example counts once", "proven")
+        if (counts != counts[0]).any():
+            once = Premise(once.text, "contradicted", "the examples have different weights")
+        return [once, fixed_beforehand([k]), within_range([k], largest)]
 
     def mean_similarities(self, X: Any) -> np.ndarray:
         """Return the mean similarity of every object to the examples of each class, weighted if there are weights."""
         return self._weighted(X) / self.totals_
 
 
-class SimilarityVote(ScoreClassifier, BaseVote):
+class CountedVote(ScoreClassifier, BaseVote):
+    """A vote of examples that may count several times; `_guarantee` is what a theorem promises, given `each`."""
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Store labeled objects.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : sequence of labels
+        sample_weight : sequence of float, optional
+            The number of times that each example counts.
+        """
+        X, codes, counts = self._read(X, y, sample_weight)
+        known = known_weights(getattr(self, "weights", None), X, self._precomputed)
+        k, X, A = self._start(X, None, sample_weight)
+        self._remember(X, A, codes, counts * known)
+        each = np.bincount(codes[counts > 0])
+        self.guarantee_ = self._guarantee(each, self._premises(counts, None))
+        if self.guarantee_.grade != NONE:  # examples are compared only if nothing else speaks against it
+            n = max(1, min(50, count(A), math.isqrt(self._engine.budget // 8)))
+            some = np.sort(np.random.default_rng(0).choice(count(A), size=n, replace=False))
+            with pairs_at(some, some):
+                K = as_numpy(whole_gram(k, rows(A, some), self._engine)).astype(np.float64, copy=False)
+            premises = self._premises(counts, float(np.abs(K).max()))
+            self.guarantee_ = self._guarantee(each, premises, (K * known[some], codes[some]))
+        return self
+
+    def _guarantee(self, each: np.ndarray, premises: list[Premise], seen: Seen | None = None) -> Guarantee:
+        raise NotImplementedError
+
+
+class SimilarityVote(CountedVote):
     r"""Predict the class with the largest mean similarity to its examples.
 
     The score for two classes is :math:`\frac{1}{|S_+|}\sum_{x' \in S_+} w(x') K(x, x') - \frac{1}{|S_-|}\sum_{x' \in
@@ -228,36 +157,40 @@ class SimilarityVote(ScoreClassifier, BaseVote):
     array([ 1,  1, -1])
     """
 
-    def __init__(
-        self,
-        similarity: Any = "auto",
-        *,
-        weights: Any = None,
-        engine: Engine | None = None,
-    ) -> None:
+    def __init__(self, similarity: Any = "auto", *, weights: Any = None, engine: Engine | None = None) -> None:
         self.similarity = similarity
         self.weights = weights
         self.engine = engine
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimilarityVote:
-        """Store labeled objects.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        y : sequence of labels
-        sample_weight : sequence of float, optional
-            The number of times that each example counts.
-        """
-        X, codes, counts = self._read(X, y, sample_weight)
-        known = known_weights(self.weights, X, self._precomputed)
-        k, X, A = self._start(X, None, sample_weight)
-        self._remember(X, A, codes, counts * known)
-        each = int(np.bincount(codes[counts > 0]).min())
-        promise = partial(of_vote, each, len(self.classes_), self.weights is not None)
-        self.guarantee_ = self._promised(k, A, codes, counts, known, promise)
-        return self
+    def _guarantee(self, each: np.ndarray, premises: list[Premise], seen: Seen | None = None) -> Guarantee:
+        """Return the guarantee of Theorem 1."""
+        theorem = f"Theorem 1 of {BALCAN_BLUM}, with the constant of bounds.votes"
+        known = ""
+        if self.weights is not None:
+            theorem = f"Footnote 3 to {theorem}"
+            known = ", with these weights, which were known beforehand,"
+        fewest = int(each.min())
+        delta = DELTA / math.sqrt(len(each) - 1)
+        gamma = math.sqrt(8 * math.log(1 / delta) / fewest) + 1e-12
+        numbers = {"examples_per_class": float(fewest), "delta": DELTA, "gamma": gamma}
+        if gamma > 1:
+            return Guarantee.none(f"{fewest:,} examples of a class are too few for any gap", theorem, numbers)
+        numbers["examples_theorem"] = float(bounds.votes(gamma, delta))
+        evidence = ""
+        if seen is not None:
+            share = share_without_gap(*seen, None, gamma)
+            if share is not None:
+                evidence = f"of {len(seen[1])} examples, {share:.1%} are not"
+        others = "the other"
+        if len(each) > 2:
+            others = "any other"
+        text = (
+            f"all objects but a share epsilon are on average{known} more similar to their own class than to {others}, "
+            f"by {rounded_up(gamma)}"
+        )
+        statement = f"with probability {1 - DELTA:g}, the error is at most epsilon + {DELTA:g}"
+        gap = Premise(text, "assumed", evidence)
+        return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
 
     @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
@@ -265,7 +198,7 @@ class SimilarityVote(ScoreClassifier, BaseVote):
         return leads(self.mean_similarities(X))
 
 
-class AlignmentVote(ScoreClassifier, BaseVote):
+class AlignmentVote(CountedVote):
     r"""Predict by the sign of :math:`E[l(x') K(x, x')]`: every example votes with its label, and counts once.
 
     The score for two classes, :math:`l` being -1 and +1, is :math:`f(x) = \frac1n \sum_j l_j K(x, x_j)`; several
@@ -302,23 +235,25 @@ class AlignmentVote(ScoreClassifier, BaseVote):
         self.similarity = similarity
         self.engine = engine
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AlignmentVote:
-        """Store labeled objects.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        y : sequence of labels
-        sample_weight : sequence of float, optional
-            The number of times that each example counts.
-        """
-        X, codes, counts = self._read(X, y, sample_weight)
-        k, X, A = self._start(X, None, sample_weight)
-        self._remember(X, A, codes, counts)
-        promise = partial(of_alignment, int(np.count_nonzero(counts)), len(self.classes_))
-        self.guarantee_ = self._promised(k, A, codes, counts, np.ones(len(codes)), promise)
-        return self
+    def _guarantee(self, each: np.ndarray, premises: list[Premise], seen: Seen | None = None) -> Guarantee:
+        """Return the guarantee by alignment, the mean of l f up to Hoeffding's inequality."""
+        theorem = f"{BALCAN_BLUM}, on alignment, and Hoeffding's inequality"
+        n = int(each.sum())
+        slack = math.sqrt(2 * math.log(1 / DELTA) / n)
+        numbers = {"examples": float(n), "delta": DELTA, "slack": slack}
+        if len(each) > 2:
+            return Guarantee.none("alignment is about two classes", theorem, numbers)
+        if slack >= 1:
+            return Guarantee.none(f"{n:,} examples are too few for any alignment", theorem, numbers)
+        evidence = ""
+        if seen is not None and len(seen[1]) > 1:
+            K, signs = seen[0], 2.0 * seen[1] - 1
+            mean = float(signs @ K @ signs - np.trace(K)) / (len(K) * (len(K) - 1))
+            evidence = f"between {len(K)} examples the mean is {mean:.4g}"
+        aligned = Premise("E[l(x) l(x') K(x, x')] is at least A", "assumed", evidence)
+        error = f"1 - A + {rounded_up(slack)}, where A is the alignment"
+        statement = f"with probability {1 - DELTA:g}, the error is at most {error}"
+        return Guarantee.under([*premises, aligned, INDEPENDENT_ROWS], statement, theorem, numbers)
 
     @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
@@ -329,12 +264,8 @@ class AlignmentVote(ScoreClassifier, BaseVote):
         return (2 * sums - sums.sum(axis=1, keepdims=True)) / self.totals_.sum()
 
 
-def known_weights(weights: Any, X: Any, precomputed: bool = False) -> np.ndarray:
-    """Validate the weights of objects, from 0 to 1, given as numbers or as a function of an object; default ones.
-
-    >>> known_weights(lambda word: len(word) / 10, ["kernel", "map"])
-    array([0.6, 0.3])
-    """
+def known_weights(weights: Any, X: Any, precomputed: bool) -> np.ndarray:
+    """Validate the weights of objects, from 0 to 1, given as numbers or as a function of an object; default ones."""
     n = check_objects(X)
     if weights is None:
         return np.ones(n)
@@ -424,12 +355,7 @@ class WeakSimilarityVote(BaseVote):
     """
 
     def __init__(
-        self,
-        similarity: Any = "auto",
-        *,
-        balanced: bool = True,
-        random_state: Any = None,
-        engine: Engine | None = None,
+        self, similarity: Any = "auto", *, balanced: bool = True, random_state: Any = None, engine: Engine | None = None
     ) -> None:
         self.similarity = similarity
         self.balanced = balanced
@@ -462,22 +388,40 @@ class WeakSimilarityVote(BaseVote):
         self._seed = int(generator(self.random_state).integers(2**63))
         self._remember(X, A, codes, counts)
         means, largest = class_pair_means(k, A, self.dual_coef_, self._engine)
-        self._set_offsets(means, largest)
-        each = int(self.totals_.min())
-        premises = premises_of_votes(self.similarity, counts, largest)
-        self.guarantee_ = of_weak_vote(each, len(self.classes_), self.shrink_, self.gap_, premises)
-        return self
-
-    def _set_offsets(self, means: np.ndarray, largest: float) -> None:
-        C = len(self.classes_)
         self.scale_ = max(1.0, largest)
         self.class_similarities_ = means / self.scale_
+        C = len(self.classes_)
         advantages = self.class_similarities_.diagonal() - self.class_similarities_.mean(axis=1)
         self.gap_ = float(advantages.mean() * C / (C - 1))
         self.offsets_ = np.zeros(C)
         if self.balanced:
             self.offsets_ = advantages.mean() - advantages
         self.shrink_ = float(1 + max(0.0, -self.offsets_.min()) * C / (2 * (C - 1)))
+        self.guarantee_ = self._guarantee(self._premises(counts, largest))
+        return self
+
+    def _guarantee(self, premises: list[Premise]) -> Guarantee:
+        """Return the guarantee of Theorem 8, with equally weighted classes."""
+        theorem = f"Theorem 8 of {BALCAN_BLUM}, for equally weighted classes and with the constant of bounds.weak_votes"
+        C = len(self.classes_)
+        each = int(self.totals_.min())
+        gamma = math.sqrt(16 * math.log(1 / DELTA) / each) + 1e-12
+        numbers = {"examples_per_class": float(each), "delta": DELTA, "gamma": gamma, "shrink": self.shrink_}
+        if gamma > 1:
+            return Guarantee.none(f"{each:,} examples of a class are too few for any gap", theorem, numbers)
+        error = 1 - 1 / C - gamma / (4 * C * self.shrink_)
+        numbers |= {"examples_theorem": float(bounds.weak_votes(gamma, DELTA)), "error": error}
+        text = (
+            f"similarities within classes are larger on average than between classes by {rounded_up(gamma)}, with all "
+            f"classes weighted equally"
+        )
+        state = "contradicted"
+        if self.gap_ > 0:
+            state = "assumed"
+        gap = Premise(text, state, f"between the examples it is {self.gap_:.4g}")
+        means = f"the mean of the classes' errors is at most {rounded_up(error)}"
+        statement = f"with probability {1 - DELTA:g}, {means}"
+        return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
 
     @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -521,13 +465,6 @@ def class_pair_means(k: Similarity, A: Encoding, members: np.ndarray, engine: En
 
     `members` has a column per class, 1 for its examples. The mean is that of K(x, x') over x in the class of the row
     and another x' in that of the column, NaN within a class of one example; the largest \|K(x, x')\| includes x' = x.
-
-    >>> from similitude.engines import LocalEngine
-    >>> from similitude.kernels import Linear
-    >>> A, members = np.array([[1.0], [3.0], [-2.0]]), np.array([[1, 0], [1, 0], [0, 1]])
-    >>> class_pair_means(Linear(), A, members, LocalEngine())
-    (array([[ 3., -4.],
-           [-4., nan]]), 9.0)
     """
     members = members.astype(np.float64)
     to_class = np.zeros(members.shape)
@@ -545,34 +482,14 @@ def class_pair_means(k: Similarity, A: Encoding, members: np.ndarray, engine: En
     between = members.T @ (to_class - members * own[:, None])
     sizes = members.sum(axis=0)
     pairs = np.outer(sizes, sizes) - np.diag(sizes)
-    with np.errstate(invalid="ignore"):
-        return np.where(pairs > 0, between, np.nan) / np.where(pairs > 0, pairs, 1.0), largest
+    return np.divide(between, pairs, out=np.full_like(between, np.nan), where=pairs > 0), largest
 
 
 def keyed_uniforms(seed: int, keys: np.ndarray) -> np.ndarray:
-    """Return a number in [0, 1) for each object, determined by the seed, up to 2^64 - 1, and the object's key.
-
-    A key that is repeated gets different numbers, which are practically independent.
-
-    >>> a, b, again = keyed_uniforms(1, np.array([7, 8, 7], dtype=np.uint64))
-    >>> bool(a == keyed_uniforms(1, np.array([7], dtype=np.uint64))[0]), bool(a == again)
-    (True, False)
-    """
-    seeds = random_keys(np.zeros(len(keys)), keys ^ np.uint64(seed))
-    return (random_keys(occurrences(keys), seeds) >> np.uint64(11)) * 2.0**-53
-
-
-def occurrences(keys: np.ndarray) -> np.ndarray:
-    """Return how often each key has occurred before.
-
-    >>> occurrences(np.array([7, 8, 7, 7], dtype=np.uint64))
-    array([0, 0, 1, 2], dtype=uint64)
-    """
+    """Return a number in [0, 1) for each object by the seed and the object's key; repeated keys get different ones."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    places = np.arange(len(keys))
-    first = np.ones(len(keys), dtype=bool)
-    first[1:] = ordered[1:] != ordered[:-1]
-    since = np.empty(len(keys), dtype=np.uint64)
-    since[order] = places - np.maximum.accumulate(np.where(first, places, 0))
-    return since
+    repetition = np.empty(len(keys), dtype=np.uint64)  # how often the key has occurred before
+    repetition[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
+    seeds = random_keys(np.zeros(len(keys)), keys ^ np.uint64(seed))
+    return (random_keys(repetition, seeds) >> np.uint64(11)) * 2.0**-53
