@@ -246,10 +246,10 @@ def _valid_for_pandas(cells: Any) -> Any:
 def _type_of_arrow(stored: Any) -> str:
     types = pa.types
     if types.is_dictionary(stored):
-        return {"text": "text"}.get(_type_of_arrow(stored.value_type), "other")
+        return "text" if _type_of_arrow(stored.value_type) == "text" else "other"
     if types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored):
-        of_items = dict.fromkeys(("integer", "number"), "numbers") | dict.fromkeys(("missing", "text"), "items")
-        return {**of_items, "numbers": "channels"}.get(_type_of_arrow(stored.value_type), "other")
+        kinds = {"integer": "numbers", "number": "numbers", "numbers": "channels", "missing": "items", "text": "items"}
+        return kinds.get(_type_of_arrow(stored.value_type), "other")
     if types.is_struct(stored) and stored.get_field_index("edges") >= 0:
         return "graph"
     tests = {
