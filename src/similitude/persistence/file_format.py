@@ -24,8 +24,6 @@ from similitude.support import SavedModelError, check_path, complete_file, packa
 VERSION = (1, 0)
 """The version of the format: files of another one are refused."""
 
-_LINE = re.compile(rb"similitude (\d{1,9})\.(\d{1,9}) (\d{1,18}) (\d{1,18}) (\d{1,18}) ([0-9a-f]{64})\n")
-
 
 def _aligned(position: int) -> int:
     """Return the first position from here on where an array may start."""
@@ -140,16 +138,15 @@ def _opened(path: Any) -> Iterator[tuple[Any, int]]:
 
 def _header(start: bytes, size: int, path: Any) -> tuple[tuple[int, int, int, int], str]:
     """Return where the line, the manifest, the nodes and the arrays end, and the digest of the manifest."""
-    found = _LINE.match(start)
+    numbers = rb"(\d{1,9})\.(\d{1,9}) (\d{1,18}) (\d{1,18}) (\d{1,18})"
+    found = re.match(rb"similitude " + numbers + rb" ([0-9a-f]{64})\n", start)
     if found is None:
         raise SavedModelError(f"{path} is not a saved model, or it was truncated or changed")
     version = int(found[1]), int(found[2])
     if version != VERSION:
-        advice = (
-            "load it with a newer similitude"
-            if version > VERSION
-            else "load and save it with the version that wrote it"
-        )
+        advice = "load and save it with the version that wrote it"
+        if version > VERSION:
+            advice = "load it with a newer similitude"
         mine = f"similitude {package_version('similitude')} reads format {VERSION[0]}.{VERSION[1]}"
         raise SavedModelError(f"{path} has format {version[0]}.{version[1]}, and {mine}: {advice}")
     manifest = found.end() + int(found[3])

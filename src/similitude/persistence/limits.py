@@ -1,10 +1,9 @@
 """How much memory and time a saved model may ask for, whatever its file says.
 
-A value that several nodes refer to is stored once, so a file of a few lines can hold lists of lists with more items
-than any computer can visit. Each value therefore has an *extent*: its size if everything that is shared is written out
-wherever it occurs, and how deeply it is nested. A value that only refers to others costs nothing. Work that visits what
-is inside them (hashing a key, making a table, encoding objects) is paid for by their extents, before it is done, from a
-budget that grows with the file. `save` keeps the same account, so that it refuses what `load` would refuse.
+A value that several nodes refer to is stored once, so that a few lines can hold lists of lists with more items than
+any computer can visit. Each value has an *extent*: its size if everything that is shared is written out, and its depth.
+Work that visits what is inside is paid for by extents, before it is done, from a budget that grows with the file;
+`save` keeps the same account.
 """
 
 from __future__ import annotations

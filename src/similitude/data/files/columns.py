@@ -1,12 +1,8 @@
 """Columns of a file: their types, and the numbers and labels that they hold, as people write them.
 
-A column is an Arrow array, or a list of Python objects if Arrow has no type for them. Columns of CSV and TSV files are
-text until :func:`parsed` looks at all of their cells, but for those that :func:`sampled_types` has Arrow parse.
-
-Numbers may have decimal commas, thousands separators and units. A column is rewritten with decimal points only if
-every cell is a number, and only if the file leaves no doubt what a comma means: ``1,5`` is a decimal, ``1,234,567`` has
-thousands separators, and ``1,234`` alone may be either. In a file whose cells are separated by commas a decimal comma
-is not looked for: ``"1,5"`` may be two items.
+A column is an Arrow array, or a list of Python objects if Arrow has no type for them. Numbers in text are rewritten
+with decimal points only if every cell of the column is a number, and the file leaves no doubt what a comma means:
+``1,5`` is a decimal, ``1,234,567`` has thousands separators, and ``1,234`` alone may be either.
 """
 
 from __future__ import annotations
@@ -96,7 +92,9 @@ class Column:
     @property
     def has_gaps(self) -> bool:
         """Whether a cell has no value."""
-        return bool(self.missing.any())
+        if isinstance(self.cells, list):
+            return None in self.cells
+        return bool(pc.any(self.cells.is_null(nan_is_null=self.type == "number")).as_py())
 
     @cached_property
     def ends(self) -> tuple[Any, Any]:
@@ -248,10 +246,10 @@ def _valid_for_pandas(cells: Any) -> Any:
 def _type_of_arrow(stored: Any) -> str:
     types = pa.types
     if types.is_dictionary(stored):
-        return {"text": "text"}.get(_type_of_arrow(stored.value_type), "other")
+        return "text" if _type_of_arrow(stored.value_type) == "text" else "other"
     if types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored):
-        of_items = dict.fromkeys(("integer", "number"), "numbers") | dict.fromkeys(("missing", "text"), "items")
-        return {**of_items, "numbers": "channels"}.get(_type_of_arrow(stored.value_type), "other")
+        kinds = {"integer": "numbers", "number": "numbers", "numbers": "channels", "missing": "items", "text": "items"}
+        return kinds.get(_type_of_arrow(stored.value_type), "other")
     if types.is_struct(stored) and stored.get_field_index("edges") >= 0:
         return "graph"
     tests = {

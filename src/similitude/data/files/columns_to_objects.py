@@ -104,9 +104,7 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
         notes += label_notes(name, found[name], text.get(name))
     possible = {name: found[name] for name in names}
     filled = {name: column for name, column in possible.items() if column.type != "missing"} or possible
-    left_out = identifiers(filled, request.keep)
-    if request.object is not None:
-        left_out = []
+    left_out = [] if request.object is not None else identifiers(filled, request.keep)
     columns = {name: column for name, column in filled.items() if name not in left_out}
     if in_text_file and len(columns) == 1:
         ((name, column),) = columns.items()
@@ -127,7 +125,8 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
         parts = ", ".join(f"{count} of {what}" for what, count in counts.items())
         description = f"columns {listed(columns)} as rows of a table: {parts}"
     said = [description]
-    if ignored := [name for name in cells if name not in {*names, label_name, request.groups}]:
+    used = {*names, label_name, request.groups}
+    if ignored := [name for name in cells if name not in used]:
         said.append(f"ignored: columns {listed(ignored)}")
     if empty := [name for name in names if name not in filled]:
         said.append(f"ignored: no value at all in {listed(empty)}")
@@ -328,7 +327,8 @@ def apply_schema(
     schema.check_width(objects)
     text = {name: one for name, one in cells.items() if in_text_file and is_text(one)}
     notes += _rounding_notes(schema.kind, columns, text)
-    if ignored := [name for name in cells if name not in schema.names and name != schema.label]:
+    used = {*schema.names, schema.label}
+    if ignored := [name for name in cells if name not in used]:
         notes.insert(0, f"ignored: columns {listed(ignored)}")
     data = Data(objects, None, schema, tuple(notes))
     if schema.label is None or schema.label not in cells:
@@ -482,14 +482,7 @@ def _notes_on_cells(name: str, column: Column, text: Any) -> list[str]:
         )
     elif column.type == "text" and (others := _other_texts(column.cells)):
         notes.append(f"column {name!r} is text, though most cells are numbers: {others}")
-    low, high = column.ends
-    month_and_day = "^[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
-    if (
-        column.type == "integer"
-        and low is not None
-        and 19_000_101 <= low < high <= 21_001_231
-        and all_match(column.cells.cast("string"), month_and_day)
-    ):
+    if column.type == "integer" and _are_compact_dates(column):
         notes.append(
             f"column {name!r} holds dates such as {column.cells.drop_null()[0]}, which are compared as numbers: the "
             f"last day of a month is far from the next day; ignore={name!r} leaves it out"
@@ -561,6 +554,14 @@ def _other_texts(cells: Any) -> str:
         f"{len(others):,} of {len(known):,} are not, the first is {first!r} in row {row}; missing={first!r} counts "
         f"it as missing"
     )
+
+
+def _are_compact_dates(column: Column) -> bool:
+    """Tell whether all integers are dates such as 20240131, and more than one."""
+    low, high = column.ends
+    if low is None or not 19_000_101 <= low < high <= 21_001_231:
+        return False
+    return all_match(column.cells.cast("string"), "^[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$")
 
 
 def _is_constant(column: Column) -> bool:

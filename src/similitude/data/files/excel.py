@@ -1,9 +1,6 @@
-"""Excel workbooks: a sheet whose first row is the header, read as the CSV file that it would be saved as.
+"""Excel workbooks: a sheet whose first row is the header, read by openpyxl as the CSV file that it would be saved as.
 
-Columns of numbers stay numbers, so that decimal commas of other columns, which are texts, are not looked for in them.
-
-openpyxl reads the sheet row by row. Before that every part of the workbook is parsed once for what could make it grow,
-and the sheet for what a table does not have.
+Before that its parts are parsed for what could make them grow, and the sheet for what a table does not have.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import importlib
 import re
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -108,11 +107,9 @@ def wrong_cell(name: str, row: int, value: Any, problem: str) -> FileError:
 
 def import_optional(module: str, what: str, extra: str = "cli") -> Any:
     """Import an optional package, or say how to install it."""
-    if sys.modules.get(module) is not None:  # asked for several times in each column
-        return sys.modules[module]
-    package = {"PIL": "pillow"}.get(module.split(".")[0], module.split(".")[0])
     try:
         return importlib.import_module(module)
     except ImportError:
+        package = module.split(".")[0].replace("PIL", "pillow")
         how = f"pip install 'similitude[{extra}]' (or pip install {package})"
         raise FileError(f"{what} needs {package}: {how}") from None

@@ -132,7 +132,8 @@ def _texts(folder: Path, found: list[Path], encoding: str | None) -> tuple[list[
         if not texts[-1].strip():
             empty.append(name)
     notes = [f"{len(names):,} of {len(found):,} files, the first is {names[0]}: {note}" for note, names in said.items()]
-    notes += [f"{len(empty):,} texts are empty, the first is {empty[0]}" for _ in empty[:1]]
+    if empty:
+        notes.append(f"{len(empty):,} texts are empty, the first is {empty[0]}")
     return texts, ["texts as strings", *notes]
 
 

@@ -273,7 +273,7 @@ def _may_be_numbers(names: Sequence[str], request: Request, schema: Schema | Non
     if request.kind == "strings" or request.object is not None or request.missing:
         return ()
     if schema is None:
-        return names
+        return set(names)
     if schema.setting("decimal") == "," or schema.setting("missing"):
         return ()
     return {name for name, one in zip(schema.names, schema.types, strict=True) if one in NUMERIC}

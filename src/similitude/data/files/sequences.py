@@ -1,8 +1,4 @@
-"""Sequences: FASTA files, whose sequences are letters, and ``.ts`` files of aeon and sktime, whose series are numbers.
-
-FASTA has a header line that starts with ``>``, followed by the lines of a sequence; ``;`` starts a comment. ``.ts`` has
-a header of ``@`` lines, then one case per line, channels separated by colons.
-"""
+"""Sequences of letters in FASTA files, and series of numbers in ``.ts`` files of aeon and sktime."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from similitude.data.files.schema import Data, Request, Schema
-from similitude.data.files.text_files import lines
+from similitude.data.files.text_files import in_parts, lines
 from similitude.support import FileError, brief
 
 MIXED = "capital and small letters occur, and are different letters: 'A' is not 'a'"
@@ -24,13 +20,7 @@ def read_fasta(stream: BinaryIO, request: Request, rows: int | None, label_optio
     """Yield sequences, `rows` at a time; the label is the last word of the header, or the value of ``name=`` in it."""
     if request.object is not None:
         raise FileError(f"there is no column {request.object!r}: the objects of a FASTA file are its sequences")
-    found: list[tuple[int, str, str]] = []
-    for record in _records(stream):
-        found.append(record)
-        if len(found) == rows:
-            yield _data(found, request.label, label_optional)
-            found = []
-    if found:
+    for found in in_parts(_records(stream), rows):
         yield _data(found, request.label, label_optional)
 
 

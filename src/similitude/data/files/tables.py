@@ -1,7 +1,4 @@
-"""Formats with columns: CSV, TSV, Excel, JSON Lines, Parquet and Arrow, whole or some rows at a time.
-
-Cells of CSV, TSV and Excel files are text, but for columns of a CSV or TSV file that Arrow parses as plain numbers.
-"""
+"""Formats with columns: CSV, TSV, Excel, JSON Lines, Parquet and Arrow, whole or some rows at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +19,7 @@ from similitude.data.files.columns import MISSING, is_text, sampled_types, spell
 from similitude.data.files.excel import read_sheet
 from similitude.data.files.file_errors import listed, separator_hint
 from similitude.data.files.schema import OpenFile
-from similitude.data.files.text_files import check_utf8, lines, sampled_rows
+from similitude.data.files.text_files import check_utf8, in_parts, lines, sampled_rows
 from similitude.data.limits import (
     BLOCK,
     LONGEST_ROW,
@@ -40,12 +37,13 @@ Cells = dict[str, Any]
 def read_columns(file: OpenFile, rows: int | None, sheet: str | None, notes: list[str]) -> Iterator[Cells]:
     """Yield the columns of at most `rows` rows at a time, or of all; what is to be said of a sheet goes to `notes`."""
     if file.format == "jsonl":
-        yield from _json_columns(file.stream, rows)
+        found = (_json_row(number, line) for number, line in lines(file.stream) if line.strip())
+        yield from map(_by_column, in_parts(found, rows))
     elif file.names:
         yield from _rebatched(csv_batches(file), rows)
     elif file.format == "xlsx":
-        table, found = read_sheet(file.stream, sheet)
-        notes += found
+        table, said = read_sheet(file.stream, sheet)
+        notes += said
         yield from _rebatched([table], rows)
     else:
         yield from _rebatched(_binary_batches(file, rows), rows)
@@ -125,20 +123,6 @@ def _columns(table: Any) -> Cells:
     return found
 
 
-def _json_columns(stream: BinaryIO, rows: int | None) -> Iterator[Cells]:
-    """Yield the columns of at most `rows` lines at a time; a key that a line lacks is missing there."""
-    found: list[dict[str, Any]] = []
-    for number, line in lines(stream):
-        if not line.strip():
-            continue
-        found.append(_json_row(number, line))
-        if len(found) == rows:
-            yield _by_column(found)
-            found = []
-    if found:
-        yield _by_column(found)
-
-
 def _json_row(number: int, line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
@@ -161,6 +145,7 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
 
 
 def _by_column(rows: list[dict[str, Any]]) -> Cells:
+    """Return the columns of some lines; a key that a line lacks is missing there."""
     columns: Cells = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         cells = [row.get(name) for row in rows]

@@ -1,9 +1,4 @@
-"""Text files: their encoding, their lines, and the separator and header of those with columns.
-
-The encoding is UTF-8, UTF-16 by its byte order mark, Windows-1252 by its letters, or as given. The separator is the
-usual one, or another by which every row has as many cells as the header. Excel's ``sep=;`` and comments above a table
-are left out, and a header with one cell too few or too many is completed.
-"""
+"""Text files: their encoding, their lines, and the separator and header of those with columns."""
 
 from __future__ import annotations
 
@@ -12,16 +7,18 @@ import csv
 import io
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import islice
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from similitude.data.files.file_errors import column_names
 from similitude.data.files.schema import OpenFile
 from similitude.data.limits import SAMPLED_BYTES, SAMPLED_ROWS, TESTED_BYTES
 from similitude.support import FileError
+
+T = TypeVar("T")
 
 WESTERN = "cp1252"
 """Windows-1252: Latin-1 with typographic marks where Latin-1 has control characters."""
@@ -51,6 +48,13 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
                 f"encoding it has (encoding='latin-1', 'utf-16', …), or convert it (iconv -f … -t utf-8)"
             ) from None
         yield number, text.rstrip("\r\n")
+
+
+def in_parts(items: Iterable[T], rows: int | None) -> Iterator[list[T]]:
+    """Yield lists of `rows` items, the last with fewer, or one of all."""
+    left = iter(items)
+    while part := list(islice(left, rows)):
+        yield part
 
 
 def check_utf8(stream: BinaryIO) -> None:

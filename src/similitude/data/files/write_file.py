@@ -20,8 +20,6 @@ from similitude.data.files.file_errors import import_optional, listed
 from similitude.data.files.open_file import ENDINGS, TABULAR
 from similitude.support import FileError, check_path, check_place, complete_file, printable
 
-STANDARD_OUTPUT = "-"
-
 Columns = Mapping[str, Sequence[Any] | np.ndarray]
 T = TypeVar("T")
 
@@ -129,7 +127,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     format, _ = _format(path)
     if format in ("parquet", "arrow"):
         import_optional("pyarrow", f"writing {path}")
-    if os.fspath(path) != STANDARD_OUTPUT and not _is_device(path):
+    if os.fspath(path) != "-" and not _is_device(path):
         _checked(check_place, path)
 
 
@@ -153,7 +151,7 @@ def _is_formula(text: str) -> bool:
 
 
 def _format(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    if os.fspath(path) == STANDARD_OUTPUT:
+    if os.fspath(path) == "-":
         return "csv", False
     _checked(check_path, path)
     place = Path(path)
@@ -178,7 +176,7 @@ def _is_device(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    if os.fspath(path) == STANDARD_OUTPUT:
+    if os.fspath(path) == "-":
         yield cast(BinaryIO, _Screen(sys.stdout))
     elif _is_device(path):
         with open(path, "wb") as stream:
