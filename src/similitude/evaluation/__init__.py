@@ -1,6 +1,6 @@
 """Evaluation on rows that a model was not fitted to: splits, targets, losses and intervals; no kernels."""
 
-from similitude.evaluation.copies import copies, equal_rows
+from similitude.evaluation.copies import copies, equal_rows, in_order
 from similitude.evaluation.held_out import (
     LastRows,
     Pilot,

@@ -22,6 +22,7 @@ from similitude.evaluation import (
     copies_evaluated_together,
     equal_rows,
     hold_out_groups,
+    in_order,
     n_fitted,
 )
 from similitude.fitting import limits
@@ -116,7 +117,7 @@ class TrainingSet:
         """Return a number for each of some rows, the same for rows that no split separates: groups, or copies."""
         if self.groups is not None:
             return self.groups[which]
-        return np.asarray(self.copies[which])
+        return in_order(self.copies[which])
 
     @classmethod
     def of_sample(

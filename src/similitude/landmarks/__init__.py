@@ -30,6 +30,8 @@ from similitude.landmarks.guarantees import (
     Ask,
     Promise,
     at_most,
+    class_gap,
+    class_margin,
     fixed_beforehand,
     guarantee_of_fit,
     independent_landmarks,
