@@ -23,6 +23,7 @@ from similitude.evaluation.limits import (
     FEWEST_OF_ONE_SIZE,
     MOST_ATOMS,
     MOST_COPIES,
+    MOST_SEARCHED,
     SINGLE_OBJECTS,
 )
 
@@ -88,14 +89,17 @@ def in_order(groups: np.ndarray) -> np.ndarray:
 def equal_rows(X: Any) -> np.ndarray:
     """Return a number for each row, the same for equal ones, in the order in which they first occur.
 
-    Objects that have no fingerprint count as different.
+    Objects that have no fingerprint count as different, and so do too many rows.
     """
+    n = count(X)
+    if n > MOST_SEARCHED:
+        return np.arange(n)
     if isinstance(X, list) and set(map(type, X)) == {str}:
         return _numbered(X)
     try:
         named = _of_table(X) if is_table(X) else fingerprints(moved(X, as_numpy))
     except (AttributeError, TypeError, pickle.PicklingError):
-        return np.arange(count(X))
+        return np.arange(n)
     if len(np.unique(named)) == len(named):
         return np.arange(len(named))
     return in_order(named)

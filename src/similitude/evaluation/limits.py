@@ -39,6 +39,10 @@ FEW_ROWS = 1_000
 VERY_FEW_ROWS = 200
 """Rows below which there are eight folds: each has to be small."""
 
+MOST_SEARCHED = 20_000
+"""Rows up to which copies are looked for: numbering a million rows of 28 numbers takes 2 s, where a fit to them takes
+0.2 s on a GPU (`python -m benchmarks.gpu --only numbers`)."""
+
 SINGLE_OBJECTS = 0.5
 """Share of different rows that occur once, from which repeated ones may be copies: draws from few possible rows repeat
 nearly all of them, and even as many draws as there are rows leave 0.58 of those drawn single."""
