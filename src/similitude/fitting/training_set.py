@@ -111,7 +111,7 @@ class TrainingSet:
     @property
     def n_copies(self) -> int:
         """The number of rows that are copies of earlier ones; with groups of the user they count as parts of these."""
-        return len(self.copies) - len(np.unique(self.copies))
+        return len(self.copies) - int(np.count_nonzero(np.bincount(self.copies)))
 
     def units(self, which: np.ndarray) -> np.ndarray:
         """Return a number for each of some rows, the same for rows that no split separates: groups, or copies."""
@@ -143,7 +143,7 @@ class TrainingSet:
         order = self.sampling.order(self.weighted)
         if self.groups is not None:
             return hold_out_groups(order, self.groups)[0]
-        if not limits.leaves_one_out(len(order)):
+        if self.n_copies and not limits.leaves_one_out(len(order)):
             return copies_evaluated_together(order, self.copies[order])
         return order
 
