@@ -208,6 +208,8 @@ class _Calls:
             await self._sleep(delay)
 
     async def _sleep(self, seconds: float) -> None:
+        if seconds <= 0:  # sleeping for no time takes as long as a quick function
+            return
         if self.in_this_thread:
             time.sleep(seconds)
         else:
