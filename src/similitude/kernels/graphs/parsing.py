@@ -206,7 +206,9 @@ def _from_tuple(
         size = edges.shape[0]
     else:
         ends = _as_ends(i, edges)
-        size = int(ends.max(initial=-1)) + 1
+        size = 0  # that of the labels, if there are any
+        if labels is None:
+            size = int(ends.max(initial=-1)) + 1
     if labels is not None:
         if isinstance(labels, (int, np.integer)):
             given = int(labels)
