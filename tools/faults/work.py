@@ -54,7 +54,7 @@ def completed(work: Callable[..., Any], *arguments: Any) -> int:
 def checkpointed_fit(folder: Path) -> None:
     """Fit to a stream with a checkpoint after every batch, and write the digest of the model."""
     checkpoints.WRITE_INTERVAL, checkpoints.WRITE_SHARE = 0.0, 1e9
-    sources.batch_rows = lambda X, budget: 2048  # type: ignore[assignment]
+    sources.batch_rows = lambda X, budget, least=0.0: 2048  # type: ignore[assignment]
 
     def batches() -> Any:
         return ((X[a : a + 1000], Y[a : a + 1000]) for a in range(0, len(X), 1000))
