@@ -382,5 +382,5 @@ def _scores(
     if options.is_ridge:
         return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
-    linear, trial, judged = fit_penalized(options, here, Y, weights, groups, data.last)
-    return linear.scores(outside), (trial.scores, Y[judged])
+    linear, trial, evaluated = fit_penalized(options, here, Y, weights, groups, data.last)
+    return linear.scores(outside), (trial.scores, Y[evaluated])

@@ -433,8 +433,8 @@ def _fit_in_one_pass(
     union = FeatureUnion.of(located, size, groups)
     if not options.is_ridge:
         check_features_fit(options.loss, options.penalty, data.n, union, engine)
-    chosen_on, judged = data.held_out()
-    some = np.concatenate([chosen_on, judged])
+    chosen_on, evaluating_rows = data.held_out()
+    some = np.concatenate([chosen_on, evaluating_rows])
     encoded = rows(data.encodings, some)
     held_out = (data.Y[some], data.weights[some])
     with pairs_at(data.located_at(some), union.positions):
@@ -454,10 +454,10 @@ def _fit_in_one_pass(
     assert sums.groups is not None
     if engine.checkpoint is not None and round(float(sums.groups.counts.sum())) != data.n - len(some):
         raise damaged_checkpoint(engine.checkpoint)
-    ridge, trial = fit_with_held_out(sums, moments, F, *held_out, len(judged))
+    ridge, trial = fit_with_held_out(sums, moments, F, *held_out, len(evaluating_rows))
     remove_checkpoint(engine.checkpoint)
     evaluated = _at(slice(len(chosen_on), None), (F, *held_out))
-    fit = _of_ridge(ridge, trial, data, choice, options, samples, features, judged, evaluated)
+    fit = _of_ridge(ridge, trial, data, choice, options, samples, features, evaluating_rows, evaluated)
     return replace(fit, influence=GroupInfluence.of_ridge(ridge, trial.lam, groups))
 
 
@@ -468,10 +468,10 @@ def fit_with_held_out(
     ridge = Ridge(sums)
     n = len(Y) - n_evaluating
     trial = ridge.best(ridge.held_out(F[:n], Y[:n], weights[:n]))
-    judged = ridge.trial(trial.lam, F[n:], Y[n:], weights[n:]) if n_evaluating else trial
+    evaluated = ridge.trial(trial.lam, F[n:], Y[n:], weights[n:]) if n_evaluating else trial
     smallest = ridge.smallest
     del ridge  # its factors take as much memory as those of the next one
-    return Ridge(sums + moments, trial.lam, smallest), judged
+    return Ridge(sums + moments, trial.lam, smallest), evaluated
 
 
 def _relocated(features: Sequence[LandmarkFeatures], data: TrainingSet) -> tuple[LandmarkFeatures, ...]:

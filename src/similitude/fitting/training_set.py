@@ -244,8 +244,8 @@ class TrainingSet:
             return self.order, self.n, 0
         if self.n <= most:
             return self.order, self.n_fitted, self.last.evaluating
-        chosen_on, judged = self.held_out()
-        n = min(most, self.n - len(judged))
+        chosen_on, evaluating = self.held_out()
+        n = min(most, self.n - len(evaluating))
         fitted = n - min(n - n_fitted(n), len(chosen_on))
         if self.groups is not None:
             fitted = min(fitted, self.n - self.last.held_out)

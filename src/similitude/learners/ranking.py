@@ -34,7 +34,7 @@ class KernelRanker(KernelLearner):
         Must be PSD.
     lam : float or "auto"
         The penalty, relative to the mean squared length of a comparison. ``"auto"``: of eleven, the one that puts the
-        fewest pairs into the wrong order, judged by three folds of queries, or of rows where there is one query only.
+        fewest pairs into the wrong order, by three folds of queries, or of rows where there is one query only.
     random_state : int, optional
         Seed of the folds.
     engine : Engine, optional

@@ -238,7 +238,7 @@ class SimilarityKMedoids(DistanceClusters):
     and the medoid comes second: d(x, m) follows from K(x, m).
 
     The matrix of all distances is computed once. If it exceeds the memory budget, medoids are searched in `n_init`
-    random samples and judged by all objects (CLARA: Kaufman and Rousseeuw, 1990); ``solver_`` says so.
+    random samples and scored by all objects (CLARA: Kaufman and Rousseeuw, 1990); ``solver_`` says so.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class Findings(Result):
     map : ObjectMap
         All objects in the plane.
     alternatives : tuple of Alternative
-        Other similarities, judged on the same held-out examples.
+        Other similarities, evaluated on the same held-out examples.
     landmark_curve : LearningCurve
         Held-out error by the number of landmarks.
     model : ModelFindings
@@ -176,7 +176,7 @@ def investigate(
     command : str, optional
         The command line that asked for the findings, to be shown where they say how to reproduce them.
     compare : sequence or mapping of similarities, optional
-        Other similarities of the same objects (a mapping: by name), judged in the same folds with models of their own.
+        Other similarities of the same objects (a mapping: by name), each scored in the same folds by its own model.
     embedding : {"pca", "neighbors"}, default="pca"
         How objects are placed on the map: by kernel principal components, or by t-SNE, which keeps near objects near.
     image_shape : (int, int), optional
